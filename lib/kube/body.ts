@@ -1,15 +1,13 @@
 /**
  * How is the body of a response read within bounds? Every size has a limit, and every read ends when its signal aborts
  * or the connection is silent.
+ *
+ * A read ends by cancelling its reader. That works even for a transport that does not error its body on abort.
  */
 import { BodyBuffer, type BufferPool } from "../runtime/buffers.ts";
 import type { Clock } from "../runtime/clock.ts";
 
-// Reads response bodies within bounds: every read ends when the signal aborts or the connection is silent, and every
-// size has a limit. A read is ended by cancelling its reader, which works even for a transport that doesn't error its
-// body on abort.
-
-/** What is read of a Response, for answers that are none: those of node:https. */
+/** The part of a Response that is read here, for answers of node:https, which are not Responses. */
 export interface Answer {
   readonly headers: { readonly get: (name: string) => string | null };
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
@@ -24,7 +22,7 @@ export interface BodyOptions {
 }
 
 interface BytesOptions extends BodyOptions {
-  /** For whoever reads many large bodies: the bytes are read straight into memory of this pool. */
+  /** For readers of many large bodies: the bytes go straight into memory of this pool. */
   readonly buffers?: BufferPool;
 }
 
@@ -32,14 +30,14 @@ interface BytesOptions extends BodyOptions {
 export class BodyTooLarge extends Error {}
 
 /**
- * Gives the whole body, read as UTF-8. Rejects with BodyTooLarge as soon as it passes `limitBytes`, with the signal's
+ * Returns the whole body, read as UTF-8. Rejects with BodyTooLarge as soon as it passes `limitBytes`, with the signal's
  * reason, with a TimeoutError after silence, and with the body's own error. Never holds more than twice `limitBytes`.
  */
 export async function readText(answer: Answer, options: BodyOptions): Promise<string> {
   return (await readBytes(answer, options)).decode();
 }
 
-/** As `readText`, with the bytes as they came. The caller gives a pool's buffer back to it. */
+/** Like `readText`, but returns the bytes. The caller gives a pool's buffer back to it. */
 export async function readBytes(answer: Answer, options: BytesOptions): Promise<BodyBuffer> {
   const declaredBytes = Number(answer.headers.get("content-length"));
   if (declaredBytes > options.limitBytes) {
@@ -48,7 +46,7 @@ export async function readBytes(answer: Answer, options: BytesOptions): Promise<
   }
   const { buffers, limitBytes } = options;
   const buffer = buffers?.take() ?? new BodyBuffer();
-  // One byte beyond the limit tells as much as all that follow.
+  // One byte beyond the limit is enough to know that the body is too large.
   const open = () => buffer.free().subarray(0, limitBytes + 1 - buffer.length);
   for await (const chunk of streamChunks(answer, options, buffers && open)) {
     buffer.append(chunk);
@@ -58,9 +56,9 @@ export async function readBytes(answer: Answer, options: BytesOptions): Promise<
 }
 
 /**
- * Gives the complete lines of each chunk, read as UTF-8, without empty ones. A line that the body's end cuts off is
- * dropped. Throws BodyTooLarge for a line of more than `limitBytes`, and what readText() throws. Splits bytes before it
- * decodes them, so that a character cut by a chunk's end stays whole.
+ * Yields the complete lines of each chunk, read as UTF-8, without empty ones. A line that the body's end cuts off is
+ * dropped. Throws BodyTooLarge for a line of more than `limitBytes`, and the errors of readText(). Splits bytes before
+ * it decodes them, so that a character cut by a chunk's end stays whole.
  */
 export async function* readLines(response: Response, options: BodyOptions): AsyncGenerator<readonly string[]> {
   let rest: Uint8Array[] = [];
@@ -85,7 +83,7 @@ export async function* readLines(response: Response, options: BodyOptions): Asyn
 }
 
 /**
- * Gives the first 16 KiB of an error's body, enough for a Status, or as much of it as could be read. Rejects with the
+ * Returns the first 16 KiB of an error's body, enough for a Status, or the part that could be read. Rejects with the
  * signal's reason only.
  */
 export async function readErrorText(answer: Answer, signal: AbortSignal): Promise<string> {
@@ -113,7 +111,7 @@ const NEWLINE = 10;
 
 const ERROR_TEXT_BYTES = 16 * 1024;
 
-/** With `open`, and where the body supports it, the bytes are read into the memory that it gives. */
+/** With `open`, and if the body supports it, the bytes are read into the memory that `open` returns. */
 async function* streamChunks(
   { body }: Answer,
   options: BodyOptions,
@@ -129,7 +127,7 @@ async function* streamChunks(
       signal.throwIfAborted();
       const { done, value } = await nextChunk(reader, options);
       signal.throwIfAborted();
-      // A BYOB read gives its memory back at the end of the body too, as an empty chunk.
+      // A BYOB read returns its memory at the end of the body too, as an empty chunk.
       if (value !== undefined) yield value;
       if (done) return;
     }
@@ -157,7 +155,7 @@ function openReader(body: NonNullable<Answer["body"]>, open?: () => Uint8Array<A
   return body.getReader();
 }
 
-/** Without `min` each piece that has arrived would be a read of its own, which costs as much as a large one. */
+/** Without `min` each piece that arrives would need a read, and a small read costs as much as a large one. */
 function fillBuffer(reader: ReadableStreamBYOBReader, memory: Uint8Array<ArrayBuffer>): ReturnType<Reader["read"]> {
   return reader.read(memory, { min: memory.length });
 }

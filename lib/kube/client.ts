@@ -1,7 +1,12 @@
 /**
- * How does the code call the API server with types? These are openapi-fetch clients over the transport of the server.
+ * How does the code call the API server with types? These are openapi-fetch clients over the server's transport, with
+ * the paths and types of lib/api.
  *
- * TokenReview and SubjectAccessReview are here too.
+ * A refusal is a value: `error` is always a Status, and `toApiError` makes an Error of it. A patch names its content
+ * type in `params.header`, because the server refuses plain JSON with 415. Its body should be a typed constant (`const
+ * body: PodPatch = ...`): in a literal the compiler accepts misspelt fields.
+ * https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/
+ * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
  */
 import createFetchClient from "openapi-fetch";
 import { type Client, defaultPathSerializer } from "openapi-fetch";
@@ -13,11 +18,6 @@ import { BodyTooLarge, readText } from "./body.ts";
 import { toApiError } from "./errors.ts";
 import type { ApiServer } from "./transport.ts";
 
-// The typed clients of an API server: openapi-fetch over the server's transport. Paths, parameters and answers are
-// those of lib/api. A refusal is a value: `error` is always a Status, and `toApiError` makes an Error of it. A patch
-// names its content type in `params.header`, because the server refuses plain JSON with 415. Its body should be a
-// typed constant (`const body: PodPatch = ...`): in a literal inside the call the compiler accepts misspelt fields.
-
 export interface ApiClient {
   /** Kubernetes' own resources: core/v1, apps/v1 and /version. */
   readonly core: Client<KubernetesPaths>;
@@ -25,11 +25,11 @@ export interface ApiClient {
   readonly autoscalers: Client<AutoscalerPaths>;
   /** ScaledObjects and the authentications of their triggers. */
   readonly scaledObjects: Client<ScaledObjectPaths>;
-  /** Resources of kinds that are not known before. */
+  /** Resources of kinds that are known only at run time. */
   readonly untyped: SendUntyped;
 }
 
-/** One of `data` and `error` is there, as with the typed clients. */
+/** Has either `data` or `error`, as with the typed clients. */
 export interface UntypedAnswer {
   readonly data?: unknown;
   readonly error?: Status;
@@ -42,7 +42,7 @@ export const STRATEGIC_MERGE = { "content-type": "application/strategic-merge-pa
 /** The `params.header` of a patch that replaces lists as a whole (RFC 7386); for every resource. */
 export const MERGE = { "content-type": "application/merge-patch+json" } as const;
 
-/** Makes the clients of one API server. Their calls reject only where the transport or the reading of a body does. */
+/** Returns the clients of one API server. Their calls reject only if the transport or the reading of a body does. */
 export function createClient(server: Pick<ApiServer, "origin" | "transport">): ApiClient {
   const options = {
     baseUrl: server.origin,
@@ -70,14 +70,13 @@ export function createClient(server: Pick<ApiServer, "origin" | "transport">): A
   };
 }
 
-// Questions to the API server about somebody who asks podfit: whose is this token, and may its owner do that?
-// https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/
-// https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
-
-/** Somebody as the API server knows them. */
+/** A user as the API server sees it. */
 export type UserInfo = NonNullable<NonNullable<TokenReview["status"]>["user"]> & { readonly username: string };
 
-/** `null` for a token that is nobody's. Rejects with an ApiError where podfit may not ask, or with the transport's. */
+/**
+ * Resolves to the owner of a token; `null` for an invalid token. Rejects with an ApiError if podfit has no right to
+ * ask, or with the transport's error.
+ */
 export async function reviewToken(token: string, { client, signal }: ReviewOptions): Promise<UserInfo | null> {
   const { data, error, response } = await client.core.POST("/apis/authentication.k8s.io/v1/tokenreviews", {
     body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } },
@@ -93,7 +92,7 @@ export async function reviewToken(token: string, { client, signal }: ReviewOptio
   return { ...user, username };
 }
 
-/** Whether this user has the right. Rejects as reviewToken() does. */
+/** Resolves to whether this user has the right. Rejects as reviewToken() does. */
 export async function reviewAccess(
   { username, uid, groups, extra }: UserInfo,
   { client, signal, ...nonResourceAttributes }: ReviewOptions & PathAccess,
@@ -116,7 +115,10 @@ export async function reviewAccess(
   return data?.status?.allowed === true && data.status.denied !== true;
 }
 
-/** Sends JSON to a path, escaped by the caller, and gives the parsed answer; rejects as the typed clients do. */
+/**
+ * Sends JSON to a path, which the caller has escaped, and resolves to the parsed answer. Rejects as the typed clients
+ * do.
+ */
 type SendUntyped = (request: UntypedRequest) => Promise<UntypedAnswer>;
 
 interface UntypedRequest {
@@ -132,8 +134,8 @@ const MAX_UNTYPED_BYTES = 8 * 2 ** 20;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 /**
- * Gives the refusal with a Status for a body, whatever it had. openapi-fetch would otherwise give text, or no `error`
- * at all for an empty body, and a refusal would look like an answer.
+ * Returns the refusal with a Status for a body, whatever body it had. Otherwise openapi-fetch returns text, or no
+ * `error` for an empty body, and a refusal would look like an answer.
  */
 async function toStatusResponse(response: Response, signal: AbortSignal): Promise<Response> {
   const { status, statusText, headers } = response;
@@ -171,14 +173,13 @@ function pathSerializer(pathname: string, params: Record<string, unknown>): stri
   return defaultPathSerializer(pathname, rest).replace("{path}", () => segments);
 }
 
-/** What is asked for, of a server that is not the API server. */
+/** The right in question, for a server other than the API server. */
 interface PathAccess {
-  /** In lower case, `get`. */
+  /** In lower case, such as `get`. */
   readonly verb: string;
   readonly path: string;
 }
 
-/** Who hears of an answer. */
 interface ReviewOptions {
   readonly client: Pick<ApiClient, "core">;
   readonly signal: AbortSignal;

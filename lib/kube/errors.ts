@@ -2,16 +2,16 @@
  * What went wrong with a request? An ApiError is a refusal by the server.
  *
  * A network error becomes one line that names the server and the likely cause.
+ *
+ * https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/#status-v1-meta
  */
 import type { StatusDetails } from "../api/kubernetes.ts";
 import { redact } from "../runtime/secrets.ts";
 import { isRecord } from "../units/untrusted.ts";
 
-// A refused request as an Error: HTTP code, reason, message and details, and how long the server asks to wait. It is
-// made of whatever came back: a Status, another JSON value, plain text ("404 page not found", "Too many requests") or
-// nothing. https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/#status-v1-meta
-
-/** A refusal by the server. `message` is the server's, at most about 1 kB, without a secret of ours that it repeats. */
+/**
+ * A refusal by the server. `message` is the server's, at most about 1 kB; secrets of this process in it are replaced.
+ */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   /** The HTTP status, or the code of a Status inside a stream. */
@@ -32,8 +32,8 @@ export class ApiError extends Error {
 }
 
 /**
- * Makes an error of a response and what was read of its body: parsed JSON, text or undefined. A Status inside a watch
- * stream has its own code, since the response that carried it was a 200. Never throws.
+ * Returns an error made of a response and its body: parsed JSON, text or undefined. A Status inside a watch stream has
+ * its own code, because its response was a 200. Never throws.
  */
 export function toApiError(response: Response, body: unknown): ApiError {
   const status = toRecord(body);
@@ -47,16 +47,17 @@ export function toApiError(response: Response, body: unknown): ApiError {
   });
 }
 
-// Why was there no answer? The errors of fetch have their reason two causes deep and never say what to do. Here they
-// become one line with the server and the likely cause.
-
-/** Makes an error that names the API server and the likely cause, of what `fetch` threw. */
+/**
+ * Returns an error that names the API server and the likely cause of the error that `fetch` threw. Its reason is two
+ * causes deep and never says what to do.
+ */
 export function toNetworkError(error: unknown, origin: string): Error {
   return new Error(`Cannot reach API server "${origin}": ${describeNetworkError(error)}`, { cause: error });
 }
 
 /**
- * Names the likely cause of what `fetch` threw and what to check; the innermost message where it is not a known one.
+ * Returns the likely cause of the error that `fetch` threw and what to check; the innermost message if the cause is
+ * unknown.
  */
 export function describeNetworkError(error: unknown): string {
   const words = redact(innermostMessage(error));
@@ -64,19 +65,19 @@ export function describeNetworkError(error: unknown): string {
   return known === undefined ? words : known[1];
 }
 
-/** Says whether fetch sent nothing because no CA that it trusts vouches for the server's certificate. */
+/** Returns whether fetch sent nothing because no trusted CA has signed the server's certificate. */
 export function isUntrusted(error: unknown): boolean {
   return /UnknownIssuer|BadSignature/.test(innermostMessage(error));
 }
 
-/** Says whether another try would end the same: the two sides do not trust each other, or speak different protocols. */
+/** Returns whether another try would fail too: the two sides do not trust each other, or use different protocols. */
 export function isLasting(error: unknown): boolean {
   return DISTRUST.test(innermostMessage(error));
 }
 
 /**
- * Gives the message of an error on one line of at most 500 characters. For native fetch, which says "fetch failed",
- * that is the message of the cause.
+ * Returns the message of an error on one line of at most 500 characters. Native fetch says "fetch failed": there it is
+ * the message of the cause.
  */
 export function getErrorMessage(error: unknown): string {
   let cause = error;
@@ -85,7 +86,7 @@ export function getErrorMessage(error: unknown): string {
   return oneLine(message.replace(/^error sending request for url \(.*?\): (client error \(\w+\): )?/, ""));
 }
 
-/** Makes text from outside fit for a message: one line of at most 500 characters, without a secret of ours. */
+/** Returns text from outside as one line of at most 500 characters, without a secret of this process. */
 export function oneLine(text: string): string {
   return redact(text).replace(/[\p{Cc}\s]+/gu, " ").trim().slice(0, MAX_MESSAGE_LENGTH);
 }
@@ -101,7 +102,7 @@ const MAX_TEXT_LENGTH = 1000;
 
 const MAX_CAUSES = 32;
 
-/** A server that asks for a longer wait is not believed. */
+/** A longer wait that a server asks for is cut to this. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 function toMessage(body: unknown, response: Response): string {

@@ -11,8 +11,6 @@ import { isUntrusted, toNetworkError } from "./errors.ts";
 import { createPublicTlsClient, createTlsClient } from "./https.ts";
 import { type ApiServer, type SendOptions, sendWithCredential } from "./transport.ts";
 
-// Opens an API server: the one that the configuration names, or one whose configuration is at hand.
-
 export interface ConnectOptions extends ConfigSources {
   /** podfit's own, for the User-Agent. */
   readonly version: string;
@@ -22,8 +20,8 @@ export interface ConnectOptions extends ConfigSources {
 }
 
 /**
- * Opens the API server of the first configuration that is found. Reads its credential without sending anything, and
- * rejects with what to do about it when it can't be used.
+ * Opens the API server of the first configuration that is found. Reads its credential without sending anything. Rejects
+ * if the configuration cannot be used, and says what to do.
  */
 export async function connect(options: ConnectOptions): Promise<ApiServer> {
   const closing = new AbortController();
@@ -63,12 +61,11 @@ export async function openServer(
   };
 }
 
-// Sends requests to one API server over native fetch, with the CA and the credential of the moment. After a 401 the
-// same request is sent once more if there is a newer credential; so it is where the server was not trusted and there
-// is a newer CA, as it has not been sent then. Nothing else is retried, no redirect is followed, and timeouts are the
-// caller's.
-
-/** Owns the connections to one API server; disposal closes them. */
+/**
+ * Owns the connections to one API server; disposal closes them. A request is sent once more after a 401 if there is a
+ * newer credential, and after a distrusted certificate if there is a newer CA. Nothing else is retried, no redirect is
+ * followed, and the caller sets timeouts.
+ */
 export class HttpTransport implements Disposable {
   readonly #config: ServerConfig;
   readonly #userAgent: string;

@@ -1,7 +1,12 @@
 /**
- * How is the certificate of a server verified? One client trusts the given authorities and no others.
+ * How is the certificate of a server verified? One client trusts the given authorities and no others. The other client
+ * accepts any certificate, if an operator asked for that.
  *
- * The other one accepts any certificate, where an operator asked for that.
+ * Deno adds the given authorities to its own store of roots, which holds the public ones: with them, any public
+ * certificate for the name would get the token. The store belongs to the process and is filled at its first use. So
+ * podfit has it filled with nothing before it makes a client. node:https is used without verification only, because it
+ * throws inside event handlers for some bad answers.
+ * https://docs.deno.com/runtime/reference/env_variables/#special-environment-variables
  */
 import type { ClientRequest, IncomingMessage } from "node:http";
 import type { Agent } from "node:https";
@@ -9,17 +14,10 @@ import { abortable } from "../runtime/tasks.ts";
 import type { Answer } from "./body.ts";
 import type { ClientCertificate } from "./config/credential.ts";
 
-// HTTP clients that trust the authorities they are given and no others. Deno adds those to its own store of roots,
-// which holds the public authorities: with them whoever has any public certificate for the name could stand in for the
-// server and get the token. The store is one for the process and is filled when it is first used, as three environment
-// variables say; so it is filled with nothing, before a client of ours is made. node:https would need none of that,
-// but throws inside event handlers at answers that native fetch refuses in good order.
-// https://docs.deno.com/runtime/reference/env_variables/#special-environment-variables
-
 /**
- * Makes a client that trusts servers of these authorities alone. Throws for certificates that can't be used, and where
+ * Returns a client that trusts servers of these authorities alone. Throws for certificates that cannot be used, and if
  * the process trusts public authorities already: because of a request before the first client, a download of packages,
- * Deno's look for a newer Deno, or createPublicTlsClient().
+ * Deno's check for a newer Deno, or createPublicTlsClient().
  */
 export function createTlsClient(options: TlsClientOptions): Deno.HttpClient {
   if (findRoots() !== "none") {
@@ -35,8 +33,8 @@ export function createTlsClient(options: TlsClientOptions): Deno.HttpClient {
 }
 
 /**
- * Makes a client for a server whose configuration names no authority: it trusts the roots of the runtime. From then on
- * createTlsClient() throws, for the process has them.
+ * Returns a client for a server whose configuration names no authority: it trusts the roots of the runtime. From then
+ * on createTlsClient() throws, because the process has them.
  */
 export function createPublicTlsClient(options: Omit<TlsClientOptions, "caCerts">): Deno.HttpClient {
   const client = createClient({ ...options, caCerts: [] });
@@ -45,8 +43,8 @@ export function createPublicTlsClient(options: Omit<TlsClientOptions, "caCerts">
 }
 
 /**
- * Has the process trust no root of the runtime. For one that has not fetched anything yet: a store that has been filled
- * stays as it is.
+ * Makes the process trust no root of the runtime. It must not have fetched anything yet: a store that is filled does
+ * not change.
  */
 export function trustNoRuntimeRoots(): void {
   const given = FILE_VARIABLES.map((name) => [name, Deno.env.get(name)] as const);
@@ -61,18 +59,17 @@ export function trustNoRuntimeRoots(): void {
   for (const [name, file] of given) if (file !== undefined) Deno.env.set(name, file);
 }
 
-// HTTPS to servers whose certificate is not verified, because somebody asked for that: native fetch can't do it for
-// one client, node:https can. Whatever a server answers, nothing is made of it in a handler of node:https: what throws
-// there ends the process.
-
-/** What is read of an answer. No Response, which refuses to be made of many statuses and reasons. */
+/** The part of an answer that is read. It is not a Response, because a Response cannot have every status and reason. */
 export interface StatusAnswer extends Answer {
-  /** Of three digits, and those may be any. */
+  /** Any three digits. */
   readonly status: number;
   readonly statusText: string;
 }
 
-/** Its connections accept any certificate; disposal destroys them, and what is under way fails. */
+/**
+ * Its connections accept any certificate; disposal destroys them, and requests in flight fail. No handler of node:https
+ * does work, because an error there ends the process.
+ */
 export class UnverifiedClient implements Disposable {
   readonly #certificate: ClientCertificate | null;
   #agent: Agent | null = null;
@@ -84,11 +81,11 @@ export class UnverifiedClient implements Disposable {
 
   /** A GET that follows no redirect and asks for no compression. Rejects, or errors the body, when the signal aborts. */
   async send(url: string, { headers, signal }: UnverifiedRequest): Promise<StatusAnswer> {
-    // Most podfits never need it, and it costs each of them memory and a part of its start.
+    // Loaded on demand: most podfits never need it, and it costs memory and time at the start.
     const { Agent, request } = await import("node:https");
     signal.throwIfAborted();
     if (this.#isClosed) throw new Error("the connections are closed");
-    // Without `ca` Deno would read the system's, for which it wants a permission of its own.
+    // Without `ca` Deno would read the system's, which needs an extra permission.
     this.#agent ??= new Agent({ keepAlive: true, rejectUnauthorized: false, ca: [], ...(this.#certificate ?? {}) });
     return await answerOf(request(url, { agent: this.#agent, headers: { ...headers } }), signal);
   }
@@ -112,7 +109,7 @@ const STORE_VARIABLE = "DENO_TLS_CA_STORE";
 /** Name files whose certificates are added. */
 const FILE_VARIABLES = ["DENO_CERT", "NODE_EXTRA_CA_CERTS"];
 
-/** What podfit has had loaded, and into which process: no variable of a module, as workers share the store. */
+/** What podfit had loaded into which process. This is not a module variable, because workers share the store. */
 const ROOTS_VARIABLE = "PODFIT_ROOTS";
 
 function findRoots(): "none" | "public" | null {
@@ -161,7 +158,7 @@ async function answerOf(outgoing: ClientRequest, signal: AbortSignal): Promise<S
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.on("error", reject);
     outgoing.on("response", resolve);
-    // Without this handler nothing would ever come of the request.
+    // Without this handler the request would never end.
     outgoing.on("upgrade", (incoming, socket) => {
       socket.on("error", () => {});
       socket.destroy();
@@ -177,7 +174,7 @@ function toError(reason: unknown): Error {
 }
 
 function toStatusAnswer(incoming: IncomingMessage): StatusAnswer {
-  // An error of a body that nobody reads any more would end the process.
+  // An error of a body without a reader would end the process.
   incoming.on("error", () => {});
   const { statusCode = 0, statusMessage = "", headers } = incoming;
   return {

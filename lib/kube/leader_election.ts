@@ -1,5 +1,10 @@
 /**
  * Which of several processes leads? The one that holds the Lease, by client-go's algorithm and numbers.
+ *
+ * A holder renews the Lease every 2 s and stops leading when it could not for 10 s. Another process takes the Lease
+ * when it has seen no change for 15 s on its own monotonic clock. So two processes never lead at the same time, however
+ * wrong their wall clocks are, unless another program writes the Lease.
+ * https://github.com/kubernetes/client-go/blob/v0.36.0/tools/leaderelection/leaderelection.go
  */
 import type { Clock } from "../runtime/clock.ts";
 import type { ApiClient } from "./client.ts";
@@ -13,18 +18,16 @@ import {
   releaseLease,
 } from "./lease.ts";
 
-// Who of several processes leads? The one that holds a Lease, by client-go's algorithm and numbers: a holder renews it
-// every 2 s and stops leading when it could not for 10 s; another takes it that has seen no change of it for 15 s, by
-// its own monotonic clock. So no two lead at once, however wrong their wall clocks are, unless somebody else writes
-// the Lease. https://github.com/kubernetes/client-go/blob/v0.36.0/tools/leaderelection/leaderelection.go
-
-/** One time of leading, from its begin to its end. */
+/** One period of leading, from its begin to its end. */
 export interface Term {
   /** Aborts when the work is to end, because podfit ends or because leadership is lost. */
   readonly signal: AbortSignal;
-  /** Aborts when leadership is lost, at the renew deadline at the latest: what is under way ends at once. */
+  /** Aborts when leadership is lost, at the renew deadline at the latest: requests in flight end at once. */
   readonly lost: AbortSignal;
-  /** Whether this process still leads, by the monotonic clock: to be asked right before each write. Once false, for ever. */
+  /**
+   * Whether this process still leads, by the monotonic clock. Callers check it right before each write. Once false, it
+   * stays false.
+   */
   readonly isLeading: () => boolean;
 }
 
@@ -32,15 +35,15 @@ export interface Term {
 export interface Election {
   /** Whether this process leads at this moment. */
   readonly isLeading: () => boolean;
-  /** Who held the Lease at the last look; `null` = nobody, or it was never read. */
+  /** The last seen holder of the Lease; `null` = it has none, or it was never read. */
   readonly holder: () => string | null;
   /** False until the Lease was read or made once. */
   readonly isKnown: () => boolean;
-  /** Takes part until the signal aborts and the Lease is released. */
+  /** Runs until the signal aborts and the Lease is released. */
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Builds an election; nothing is asked before `run` is called. */
+/** Returns an election; it sends nothing before `run` is called. */
 export function createElection(options: ElectionOptions): Election {
   const { namespace, name, identity, clock, random, listener, lead } = options;
   const store = createLeaseStore({ ...options, durationMs: LEASE_MS, timeoutMs: REQUEST_MS });
@@ -65,12 +68,12 @@ export function createElection(options: ElectionOptions): Election {
     }
   }
 
-  /** Until the Lease is ours; `null` = the signal has aborted. */
+  /** Resolves when this process holds the Lease; `null` = the signal has aborted. */
   async function acquire(signal: AbortSignal): Promise<Held | null> {
     while (!signal.aborted) {
       const tried = await attempt(() => claim.take(signal), signal);
       if (tried !== null && !(tried instanceof LeaseError)) return tried;
-      // While the Lease cannot be read it may still name this process, which nobody stands by for.
+      // While the Lease cannot be read, it may still name this process, and then no other process would take it.
       const isSeen = claim.isKnown() && claim.holder() !== identity;
       if (isSeen && told !== claim.holder()) listener.onStandby(told = claim.holder());
       const waitMs = Math.max(pickWaitMs(), Math.min(tried?.retryAfterMs ?? 0, MAX_WAIT_MS));
@@ -79,7 +82,7 @@ export function createElection(options: ElectionOptions): Election {
     return null;
   }
 
-  /** Renews until leadership is lost (then it says why) or the work is over (`null`). */
+  /** Renews until leadership is lost (then it returns why) or the work is over (`null`). */
   async function renew(over: AbortSignal): Promise<string | null> {
     let nextMs = clock.monotonic() + RETRY_MS;
     while (!over.aborted) {
@@ -92,7 +95,7 @@ export function createElection(options: ElectionOptions): Election {
       const tried = await attempt(() => claim.renew(signal), signal);
       const holder = claim.holder();
       if (holder !== null && holder !== identity) return `"${holder}" has taken Lease "${label}"`;
-      // An answer after the deadline is too late: others may have been told that nobody leads.
+      // An answer after the deadline is too late: this process has already stopped leading.
       if (isLeading() && tried !== null && "sinceMs" in tried) untilMs = tried.sinceMs + RENEW_DEADLINE_MS;
     }
     return null;
@@ -109,7 +112,7 @@ export function createElection(options: ElectionOptions): Election {
       lost: lost.signal,
       isLeading: () => !lost.signal.aborted && !over.signal.aborted && isLeading(),
     }).finally(() => over.abort());
-    // Whatever ends the renewing, nobody leads without it.
+    // Without renewing this process must not lead.
     const renewing = renew(over.signal).catch((error) => `a part is broken: ${error}`).then((why) => {
       if (why === null) return;
       untilMs = -Infinity;
@@ -124,7 +127,7 @@ export function createElection(options: ElectionOptions): Election {
     }
   }
 
-  /** The work has ended: whoever waits for the Lease need not wait longer. Never rejects for want of an answer. */
+  /** The work has ended: other candidates need not wait longer. Does not reject when there is no answer. */
   async function release(): Promise<void> {
     if (!isLeading()) return;
     untilMs = -Infinity;
@@ -155,28 +158,28 @@ interface ElectionOptions {
   readonly client: Pick<ApiClient, "core">;
   readonly namespace: string;
   readonly name: string;
-  /** Of this process and no other: a Lease that names it is taken for this process's own. */
+  /** Unique to this process: a Lease that names it counts as this process's own. */
   readonly identity: string;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Hears who leads, and what goes wrong. */
+  /** Is called when the leader changes, and for errors. */
   readonly listener: ElectionListener;
   /**
-   * Runs while this process leads. The Lease is renewed until it has ended, then released; it is not called again before.
-   * What it rejects with ends the election, after the release.
+   * Runs while this process leads. The Lease is renewed until it has ended, then released; it is not called again
+   * before. If it rejects, the election ends with that error after the release.
    */
   readonly lead: (term: Term) => Promise<void>;
 }
 
-/** Hears what an election is about. Must not throw. */
+/** The callbacks of an election. They must not throw. */
 interface ElectionListener {
-  /** Another leads, or nobody (`null`), as far as it is known. Called at the first look, and when it changes. */
+  /** Another process leads, or none (`null`), as far as it is known. Called for the first read, and when it changes. */
   readonly onStandby: (holder: string | null) => void;
   readonly onLeading: () => void;
   readonly onLost: (why: string) => void;
   /** The Lease cannot be read or written; it is tried again. */
   readonly onFailure: (error: LeaseError) => void;
-  /** It can, by now. */
+  /** The Lease can be read or written again. */
   readonly onAnswered: () => void;
 }
 
@@ -187,19 +190,15 @@ const RENEW_DEADLINE_MS = 10_000;
 
 const RETRY_MS = 2_000;
 
-/** A candidate waits up to so many times longer, so that candidates do not ask together. */
+/** A candidate waits up to this many times longer, so that candidates do not ask together. */
 const JITTER = 1.2;
 
 /** The API server is asked at least twice before the deadline. */
 const REQUEST_MS = RENEW_DEADLINE_MS / 2;
 
-/** Longer than that a server's wish to be asked later is not followed: somebody has to lead. */
+/** The longest wait that a server can ask for: some process has to lead. */
 const MAX_WAIT_MS = LEASE_MS;
 
-// One process's claim to a Lease: what it has seen of it and since when, and the single steps by which it takes,
-// renews and releases it. When to do which is the election's.
-
-/** Whose claim, and to what. */
 interface LeaseClaimOptions {
   readonly store: LeaseStore;
   readonly name: string;
@@ -209,23 +208,29 @@ interface LeaseClaimOptions {
   readonly durationMs: number;
 }
 
-/** The Lease is ours. */
+/** This process holds the Lease. */
 interface Held {
-  /** Since the moment before the request was sent that made it so, monotonic ms: others count from a later one. */
+  /**
+   * Since the moment before the request was sent that made it so, monotonic ms. Other processes count from a later
+   * time.
+   */
   readonly sinceMs: number;
 }
 
-/** Every step rejects as the store does. `null` = the Lease is not ours, or somebody else was faster. */
+/**
+ * One process's claim to a Lease. Every step rejects as the store does. `null` = this process does not hold the Lease,
+ * or another was faster.
+ */
 interface LeaseClaim {
-  /** Who held it at the last look; `null` = nobody, or it was never read. */
+  /** The last seen holder; `null` = none, or it was never read. */
   readonly holder: () => string | null;
   /** False until it was read or made once. */
   readonly isKnown: () => boolean;
-  /** Takes it where nobody else holds it. */
+  /** Takes it unless another process holds it. */
   readonly take: (signal: AbortSignal) => Promise<Held | null>;
-  /** Writes it as its holder, over whatever was written that names no other holder. */
+  /** Writes it as its holder, over every write that names no other holder. */
   readonly renew: (signal: AbortSignal) => Promise<Held | null>;
-  /** Gives it back, where it is still ours. */
+  /** Releases it, if this process still holds it. */
   readonly release: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -236,7 +241,7 @@ interface Observed {
   readonly isGone: boolean;
 }
 
-/** A claim that has seen nothing yet. */
+/** Returns a claim that has read nothing yet. */
 function createLeaseClaim({ store, name, identity, clock, durationMs }: LeaseClaimOptions): LeaseClaim {
   let observed: Observed | null = null;
   let isKnown = false;
@@ -250,14 +255,16 @@ function createLeaseClaim({ store, name, identity, clock, durationMs }: LeaseCla
     return observed = { record, atMs, isGone: false };
   }
 
-  /** One that was deleted is its last holder's for as long as that may go without noticing. */
+  /** A deleted Lease still belongs to its last holder for as long as that holder may not notice. */
   function observeNone(): Observed | null {
     isKnown = true;
     if (observed === null || observed.isGone) return observed;
     return observed = { ...observed, atMs: clock.monotonic(), isGone: true };
   }
 
-  /** Whether nobody else holds it by what was seen: given back, ours, or not renewed for as long as it is the holder's. */
+  /**
+   * Whether the Lease is free for this process: released, its own, or not renewed for as long as its holder keeps it.
+   */
   function isFree({ record, atMs }: Observed): boolean {
     return record.isReleased || record.holder === identity || clock.monotonic() - atMs >= record.durationMs;
   }
@@ -292,7 +299,7 @@ function createLeaseClaim({ store, name, identity, clock, durationMs }: LeaseCla
     isKnown: () => isKnown,
     take: (signal) => claim(isFree, signal),
     async renew(signal) {
-      // Most of the time nobody else has written it, and it need not be read before.
+      // Usually no other process has written it, and it need not be read before.
       const record = observed?.record;
       const held = record?.holder === identity
         ? await hold(() => store.update(holdLease(record, readHold()), signal)).catch(ignoreRefusal)
@@ -302,7 +309,7 @@ function createLeaseClaim({ store, name, identity, clock, durationMs }: LeaseCla
     },
     async release(signal) {
       let record = observed?.record ?? null;
-      // The last renewal may have arrived without our knowing.
+      // The last renewal may have arrived without an answer.
       for (let tries = 0; tries < 2 && record?.holder === identity; tries++) {
         const stored = await store.update(releaseLease(record, clock.now()), signal);
         if (stored !== null) return void observe(stored);
@@ -312,7 +319,9 @@ function createLeaseClaim({ store, name, identity, clock, durationMs }: LeaseCla
   };
 }
 
-/** As of another Lease by that name, whose uid is not that of ours: it is read first, and what is wrong shows again. */
+/**
+ * Treats the refusal as another Lease of that name with another uid: it is read first, and a real error shows again.
+ */
 function ignoreRefusal(error: unknown): null {
   if (error instanceof LeaseError && error.code !== 0) return null;
   throw error;

@@ -1,6 +1,8 @@
 /**
  * What does a Lease contain, and how is it written? A write succeeds only if the Lease has not changed since it was
  * read.
+ *
+ * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/lease-v1/
  */
 import type { Lease } from "../api/kubernetes.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -8,8 +10,6 @@ import { abortable } from "../runtime/tasks.ts";
 import { isRecord } from "../units/untrusted.ts";
 import type { ApiClient } from "./client.ts";
 import { ApiError, getErrorMessage, toApiError } from "./errors.ts";
-
-// One Lease on the API server: reads it, makes it, and writes it where nobody else has written it meanwhile.
 
 /** A request that failed. Its message says which, why, and what to do where something can be done. */
 export class LeaseError extends Error {
@@ -25,17 +25,20 @@ export class LeaseError extends Error {
   }
 }
 
-/** Every call rejects with a LeaseError, and with the signal's reason as soon as the signal aborts. */
+/**
+ * One Lease on the API server. Every call rejects with a LeaseError, and with the signal's reason as soon as the signal
+ * aborts.
+ */
 export interface LeaseStore {
   /** `null` = there is none. */
   readonly fetch: (signal: AbortSignal) => Promise<LeaseRecord | null>;
-  /** As it is stored; `null` = somebody was faster. */
+  /** Resolves to the stored Lease; `null` = another process was faster. */
   readonly create: (lease: Lease, signal: AbortSignal) => Promise<LeaseRecord | null>;
-  /** As it is stored; `null` = it is another by now, or there is none. */
+  /** Resolves to the stored Lease; `null` = it has changed, or there is none. */
   readonly update: (lease: Lease, signal: AbortSignal) => Promise<LeaseRecord | null>;
 }
 
-/** The Lease of that name. */
+/** Returns the store of the Lease of that name. */
 export function createLeaseStore({ client, ...options }: LeaseStoreOptions): LeaseStore {
   const { namespace, name, clock, durationMs, timeoutMs } = options;
   const path = { namespace, name };
@@ -48,7 +51,7 @@ export function createLeaseStore({ client, ...options }: LeaseStoreOptions): Lea
     using timeout = clock.timeout(timeoutMs);
     const signal = AbortSignal.any([ending, timeout.signal]);
     try {
-      // A transport that holds on to a request must not hold up who leads.
+      // A transport that holds a request must not delay the election.
       const { data, error, response } = await abortable(send(signal), signal);
       if (passing.includes(response.status)) return null;
       if (!response.ok) throw toApiError(response, error);
@@ -94,27 +97,24 @@ export function createLeaseStore({ client, ...options }: LeaseStoreOptions): Lea
   };
 }
 
-// What a Lease says of who leads, read at the edge: whoever may write Leases may write anything into one.
-// https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/lease-v1/
-
-/** A Lease as it was seen. */
+/** A Lease as it was read. Any program with the right may have written it. */
 export interface LeaseRecord {
-  /** `null` = nobody. */
+  /** `null` = it has no holder. */
   readonly holder: string | null;
-  /** For how long it is the holder's after a change was seen, ms. */
+  /** How long the holder keeps it after a change was seen, ms. */
   readonly durationMs: number;
-  /** Nobody holds it because its last holder has given it back; false where somebody else took the holder out. */
+  /** True if its last holder has released it; false if another program has removed the holder. */
   readonly isReleased: boolean;
   readonly transitions: number;
-  /** Two records with the same are the same: nobody has renewed between them. */
+  /** Equal in two records if the Lease was not renewed between them. */
   readonly fingerprint: string;
-  /** The object as it came, to be written back with another `spec`. */
+  /** The object as it was read, to be written back with another `spec`. */
   readonly lease: Lease;
 }
 
 /**
- * Gives the record of a Lease, `null` for what is none. A duration that makes no sense, or is shorter than `durationMs`
- * without a release, is taken for `durationMs`, because the holder that wrote the rest goes by that.
+ * Returns the record of a Lease, `null` for an invalid one. A duration that is invalid, or shorter than `durationMs`
+ * without a release, counts as `durationMs`, because its holder uses that.
  */
 export function parseLease(value: unknown, durationMs: number): LeaseRecord | null {
   if (!isRecord(value) || !isRecord(value["metadata"])) return null;
@@ -133,7 +133,7 @@ export function parseLease(value: unknown, durationMs: number): LeaseRecord | nu
   };
 }
 
-/** The first Lease of its name. */
+/** Returns the first Lease of its name. */
 export function newLease(name: string, hold: Hold): Lease {
   const time = formatMicroTime(hold.now);
   return {
@@ -144,7 +144,7 @@ export function newLease(name: string, hold: Hold): Lease {
   };
 }
 
-/** The Lease with another holder, or the same one who renews it. */
+/** Returns the Lease with another holder, or with the same one that renews it. */
 export function holdLease({ holder, transitions, lease }: LeaseRecord, hold: Hold): Lease {
   const isRenewal = holder === hold.holder;
   const taken = {
@@ -154,14 +154,14 @@ export function holdLease({ holder, transitions, lease }: LeaseRecord, hold: Hol
   return { ...lease, spec: { ...lease.spec, ...toSpec(hold), ...(!isRenewal && taken) } };
 }
 
-/** The Lease as its holder gives it back: anybody may take it at once. */
+/** Returns the released Lease: any candidate may take it at once. */
 export function releaseLease({ lease }: LeaseRecord, now: number): Lease {
   const time = formatMicroTime(now);
   const released = { holderIdentity: "", leaseDurationSeconds: RELEASED_SECONDS, renewTime: time, acquireTime: time };
   return { ...lease, spec: { ...lease.spec, ...released } };
 }
 
-/** Writes epoch ms as a MicroTime, which has six digits of a second's fraction and no other number of them. */
+/** Returns epoch ms as a MicroTime, which has exactly six digits of a second's fraction. */
 export function formatMicroTime(at: number): string {
   return new Date(at).toISOString().replace(/Z$/, "000Z");
 }
@@ -172,9 +172,9 @@ interface LeaseStoreOptions {
   readonly namespace: string;
   readonly name: string;
   readonly clock: Pick<Clock, "timeout">;
-  /** For how long a Lease is its holder's, where it does not say. */
+  /** How long a holder keeps a Lease that does not say. */
   readonly durationMs: number;
-  /** How long each request may take. */
+  /** The time limit of each request. */
   readonly timeoutMs: number;
 }
 
@@ -192,11 +192,11 @@ function describe(verb: LeaseVerb, error: unknown, { namespace, name }: Pick<Lea
   return `Cannot ${verb} Lease "${namespace}/${name}": ${why}${advice}`;
 }
 
-/** Who holds the Lease from now on. */
+/** The next holder of the Lease. */
 interface Hold {
   readonly holder: string;
   readonly durationMs: number;
-  /** Epoch ms, for people: nobody reckons with it. */
+  /** Epoch ms, for people: no process computes with it. */
   readonly now: number;
 }
 

@@ -2,15 +2,14 @@
  * How is a collection listed? Page by page, and each object is projected to what its reader keeps.
  *
  * A failure has a kind, so that a watch can choose how to go on.
+ *
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
 import type { Clock } from "../runtime/clock.ts";
 import { isRecord } from "../units/untrusted.ts";
 import { BodyTooLarge, readErrorText, readText } from "./body.ts";
 import { type ApiError, getErrorMessage, toApiError } from "./errors.ts";
 import type { Transport } from "./transport.ts";
-
-// Lists a collection page by page. Objects are projected one by one, so that a page's full objects are garbage as soon
-// as it is read. https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
 
 export interface Page<T> {
   readonly objects: readonly T[];
@@ -27,8 +26,8 @@ export const DEFAULT_PAGE_SIZE = 500;
 export const MAX_PAGES = 2000;
 
 /**
- * Gives one page: the first without a token. Rejects with a CollectionFailure, and with the signal's reason when it
- * aborts.
+ * Returns one page: the first without a token. Rejects with a CollectionFailure, and with the signal's reason when it
+ * aborts. Objects are projected one by one, so that full objects are garbage at once.
  */
 export async function fetchPage<T>(
   transport: Transport,
@@ -51,10 +50,7 @@ export async function fetchPage<T>(
   return toPage(text, options);
 }
 
-// What lists and watches of a collection have in common: its address, the request, and the projection of each object
-// to what its reader keeps of it.
-
-/** What every object of the API has. */
+/** The fields that every object of the API has. */
 export interface KubeObject {
   readonly metadata: {
     readonly name: string;
@@ -80,8 +76,8 @@ export interface Projection<T> {
 }
 
 /**
- * Gives the response to a GET, once its head says 200. Rejects with a CollectionFailure for everything else, and with
- * the signal's reason when it aborts.
+ * Returns the response to a GET, once its head says 200. Rejects with a CollectionFailure otherwise, and with the
+ * signal's reason when it aborts.
  */
 export async function fetchResponse(
   transport: Transport,
@@ -112,7 +108,10 @@ export async function fetchResponse(
   throw toStatusFailure(toApiError(response, parseJsonOrText(text)), options);
 }
 
-/** Gives the projection of an object; `null` for one that was reported and left out, or is no object of the API. */
+/**
+ * Returns the projection of an object; `null` for an object that was reported and left out, and for a value that is not
+ * an object of the API.
+ */
 export function projectObject<T>(object: unknown, { project, onError }: Projection<T>): T | null {
   if (!isKubeObject(object)) return null;
   try {
@@ -126,13 +125,13 @@ export function projectObject<T>(object: unknown, { project, onError }: Projecti
   }
 }
 
-/** Says whether a value has what every object of the API has. */
+/** Returns whether a value has the fields of an object of the API. */
 export function isKubeObject(value: unknown): value is KubeObject {
   const metadata = isRecord(value) ? value.metadata : null;
   return isRecord(metadata) && typeof metadata.name === "string" && typeof metadata.uid === "string";
 }
 
-/** Parses JSON, and gives a text that isn't JSON as it is. */
+/** Parses JSON; returns the text if it is not JSON. */
 export function parseJsonOrText(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -140,8 +139,6 @@ export function parseJsonOrText(text: string): unknown {
     return text;
   }
 }
-
-// What can go wrong between podfit and a collection of the API server, so that a watch can tell how to go on.
 
 /** A list or watch that failed. Its message names the collection's path. */
 export class CollectionFailure extends Error {
@@ -161,7 +158,7 @@ export class CollectionFailure extends Error {
   }
 }
 
-/** Makes a failure of a refusal by the server. */
+/** Returns the failure for a refusal by the server. */
 export function toStatusFailure(cause: ApiError, { verb, path }: FailedCall): CollectionFailure {
   // A 504 with this cause: the server's cache is behind the version that is asked for, as after a restore of etcd.
   const isAhead = cause.details?.causes?.some(({ reason }) => reason === "ResourceVersionTooLarge") ?? false;
@@ -169,7 +166,10 @@ export function toStatusFailure(cause: ApiError, { verb, path }: FailedCall): Co
   return new CollectionFailure(`Cannot ${verb} "${path}": ${cause.code} ${cause.message}`, { kind, cause });
 }
 
-/** Makes a failure of what ended a body early. Throws the signal's reason instead when the signal has aborted. */
+/**
+ * Returns the failure for an error that ended a body early. Throws the signal's reason instead when the signal has
+ * aborted.
+ */
 export function toBodyFailure(
   cause: unknown,
   { verb, path, signal }: FailedCall & { readonly signal: AbortSignal },
@@ -196,8 +196,8 @@ const MAX_PAGE_BYTES = 32 * 2 ** 20;
 const ANSWER_MS = 60_000;
 
 /**
- * The rest of a page has as long again, however it comes: who sends a byte a minute must not hold up a list for hours.
- * With each page a list may take so much longer.
+ * The rest of a page has the same time: a server that sends a byte a minute must not block a list for hours. Each page
+ * adds this to the time of a list.
  */
 const PAGE_MS = 60_000;
 

@@ -6,9 +6,6 @@
 import { type Answer, discard } from "./body.ts";
 import { type Credential, type GetCredential, isSameCredential } from "./config/credential.ts";
 
-// How a request reaches an API server. Everything in kube/ is written against one function type, so that an embedded
-// cluster can be called in the same process.
-
 /**
  * Sends a request with credentials and TLS. Retries nothing but a 401, once, when there is a newer credential. Rejects
  * with the signal's reason, or with an error that names the server when there is no answer.
@@ -17,8 +14,8 @@ export type Transport = (request: Request, options?: SendOptions) => Promise<Res
 
 export interface SendOptions {
   /**
-   * Called right before the request goes out, each time it does: what comes before may have taken a minute. What it throws
-   * rejects the request, which is then not sent.
+   * Called right before each time the request is sent: earlier steps may have taken a minute. If it throws, the request
+   * rejects with that error and is not sent.
    */
   readonly beforeSend?: () => void;
 }
@@ -28,9 +25,9 @@ export interface ApiServer extends AsyncDisposable {
   /** Without a trailing slash, e.g. `https://10.0.0.1:6443`; requests go to `${origin}/api/v1/...`. */
   readonly origin: string;
   readonly transport: Transport;
-  /** The cluster's CA certificates of the moment in PEM, where the configuration names some. */
+  /** The current CA certificates of the cluster in PEM, if the configuration names some. */
   readonly caCerts: readonly string[];
-  /** Gives the credential of the moment, for kubelets that are dialed with the same one. */
+  /** Returns the current credential, for kubelets that get the same one. */
   readonly getCredential: GetCredential;
   /** The namespace of the context or of the service account; `default` otherwise. */
   readonly namespace: string;
@@ -38,9 +35,10 @@ export interface ApiServer extends AsyncDisposable {
   readonly source: string;
 }
 
-// Sends with the credential of the moment, and after a 401 once more if there is a newer one.
-
-/** Rejects with what either function rejects with; no answer's body is left open then. */
+/**
+ * Sends with the current credential, and after a 401 once more if there is a newer one. Rejects as either function
+ * does; then no body is left open.
+ */
 export async function sendWithCredential<T extends CredentialAnswer>(
   read: GetCredential,
   send: (credential: Credential) => Promise<T>,
@@ -60,7 +58,7 @@ export async function sendWithCredential<T extends CredentialAnswer>(
   return await send(newer);
 }
 
-/** An answer to whoever has sent a credential. */
+/** An answer to a request with a credential. */
 interface CredentialAnswer extends Answer {
   readonly status: number;
 }

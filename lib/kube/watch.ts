@@ -1,7 +1,10 @@
 /**
  * What is in a collection, and what changes in it? List, then watch, again and again.
  *
- * Expired versions, dropped connections and silent ones are handled here.
+ * Expired versions, and dropped and silent connections, are handled here. No change is missed: after a failure the
+ * watch continues from its version as long as the server allows, because a list is expensive for a busy server.
+ * Otherwise a new list replaces everything.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
 import { backoffMs } from "../runtime/backoff.ts";
 import type { Clock, Timeout } from "../runtime/clock.ts";
@@ -24,12 +27,6 @@ import {
 } from "./list.ts";
 import type { Transport } from "./transport.ts";
 
-// What is in a collection, and what changes in it, for as long as the signal lasts: list, then watch, again and again,
-// through expired versions, dropped and silent connections, refusals and garbage. Nothing is missed between a failure
-// and its recovery: the watch goes on from where it was for as long as the server lets it, as a list costs it most
-// just when it has little to spare; else a new list replaces everything.
-// https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
-
 export interface WatchOptions<T> extends Collection {
   readonly clock: Clock;
   /** Gives a number in [0, 1), as Math.random does. */
@@ -39,15 +36,15 @@ export interface WatchOptions<T> extends Collection {
   /** Applied to each object at once, to keep memory small. An object for which it throws is reported and left out. */
   readonly project: (object: KubeObject) => T;
   /**
-   * Called when the server has shown that everything up to now was given: by a bookmark, or by ending a watch in good
-   * order. A list shows it as well.
+   * Called when every change so far has been received: the server showed it by a bookmark, or by a normal end of a
+   * watch. A list shows it as well.
    */
   readonly onCurrent?: () => void;
   /** Called for every failure before it is retried; with 0 failures for an object that `combineRuns` can't read. */
   readonly onError: (error: Error, consecutiveFailures: number) => void;
   /**
-   * Called when a watch has brought nothing from its begin, not even a bookmark, and a list is asked for instead. No
-   * failure: an API server sends no bookmarks of a kind of which it has not seen a change since its own start.
+   * Called when a watch has received nothing since its begin, not even a bookmark, and a list is requested instead.
+   * This is not a failure: an API server sends no bookmarks for a kind that has not changed since the server's start.
    */
   readonly onQuiet?: () => void;
   /** Objects in a page of a list; 500 by default. */
@@ -58,10 +55,10 @@ export interface WatchOptions<T> extends Collection {
   readonly relistMs?: number;
 }
 
-/** Gives the events of a collection until the signal aborts. Failures are reported and retried, not thrown. */
+/** Yields the events of a collection until the signal aborts. Failures are reported and retried, not thrown. */
 export async function* watchList<T>(transport: Transport, options: WatchOptions<T>): AsyncGenerator<WatchEvent<T>> {
   const { clock, random, signal, relistMs = DEFAULT_RELIST_MS, onCurrent = () => {} } = options;
-  // What concerns one object only is no failure of the watch.
+  // An error about one object is not a failure of the watch.
   const connection = { ...options, onError: (error: Error) => options.onError(error, 0) };
   const failureCount = new FailureCount(clock);
   let listing = newListing<T>(options.pageSize);
@@ -97,7 +94,7 @@ export async function* watchList<T>(transport: Transport, options: WatchOptions<
       if (signal.aborted) return;
       if (!(error instanceof CollectionFailure)) throw error;
       if (error.kind === "quiet") {
-        // A list tells whether the server is there, and what a watch that is stuck would have brought.
+        // A list shows whether the server answers, and the changes that a stuck watch would have received.
         resourceVersion = null;
         options.onQuiet?.();
         continue;
@@ -118,12 +115,9 @@ export async function* watchList<T>(transport: Transport, options: WatchOptions<
   }
 }
 
-// One connection of a watch: from its request to its end, the changes that it brings and the versions that they are
-// of. https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
-
 /**
- * Gives the changes after a version, for 5 to 10 minutes. Returns when the server ends the connection in good order, of
- * which it tells with a last change, throws a CollectionFailure otherwise, and the signal's reason when it aborts.
+ * Yields the changes after a version, for 5 to 10 minutes. Returns when the server ends the connection normally, after
+ * a last change that says so. Throws a CollectionFailure otherwise, and the signal's reason when it aborts.
  */
 export async function* watchOnce<T>(
   transport: Transport,
@@ -182,7 +176,7 @@ const RETRY_AFTER_MAX_MS = 120_000;
 
 const HEALTHY_MS = 120_000;
 
-/** A version with which no watch has brought anything for so long is no longer trusted. */
+/** A version is no longer trusted after this time without any event from a watch. */
 const TRUSTED_MS = 300_000;
 
 /** Counts failures in a row. Two minutes of successes without a failure between them start a new count. */
@@ -201,7 +195,7 @@ class FailureCount {
     this.#firstSuccessMs ??= this.#lastSuccessMs;
   }
 
-  /** Gives the number of failures in a row, with this one. */
+  /** Returns the number of failures in a row, this one included. */
   fail(): number {
     const isHealthy = this.#firstSuccessMs !== null && this.#lastSuccessMs - this.#firstSuccessMs >= HEALTHY_MS;
     if (isHealthy) this.#failures = 0;
@@ -223,15 +217,15 @@ function newListing<T>(pageSize = DEFAULT_PAGE_SIZE): Listing<T> {
 }
 
 /**
- * Says whether the version is lost. A server answers a version from its own future with silence, so `hung` is among the
- * kinds. Refused credentials are replaced in time, and a version that expires meanwhile gives another failure.
+ * Returns whether the version is lost. A server answers a version from its own future with silence, so `hung` is
+ * included. Refused credentials are replaced in time, and a version that expires meanwhile has another failure.
  */
 function mustRelist({ kind, code }: CollectionFailure): boolean {
   if (kind === "status") return code !== null && code < 500 && ![401, 403, 429].includes(code);
   return kind === "expired" || kind === "hung" || kind === "malformed" || kind === "too_large";
 }
 
-/** The server is away or busy, or refuses whoever asks: any version, and a list as well. */
+/** The server is down or busy, or refuses the user: that concerns every version, and a list as well. */
 function isAboutNoVersion({ kind, code }: CollectionFailure): boolean {
   return kind === "unreachable" || (kind === "status" && code !== null && [401, 403, 429, 503].includes(code));
 }
@@ -250,7 +244,7 @@ interface Change<T> {
   readonly resourceVersion: string;
   /** `null` for a bookmark, for the end of the watch and for an object that was left out. */
   readonly event: ObjectEvent<T> | null;
-  /** The server says so: nothing has changed up to this version that was not given before. */
+  /** The server confirms: every change up to this version was sent before. */
   readonly isCurrent: boolean;
 }
 
@@ -263,7 +257,7 @@ interface ConnectionOptions<T> extends Collection, Projection<T> {
   readonly silentMs?: number;
 }
 
-/** Bytes that make no line are silence too: a server, or who is in its place, may send one a minute for ever. */
+/** Bytes without a whole line count as silence: a bad server may send one byte a minute for ever. */
 class Silence implements Disposable {
   readonly #clock: Clock;
   readonly #silentMs: number;
@@ -301,7 +295,7 @@ const DEFAULT_SILENT_MS = 90_000;
 
 const SHORT_WATCH_MS = 1000;
 
-/** How long after the time that it was asked for a server may end a watch. */
+/** How late a server may end a watch, after the requested time. */
 const OVERTIME_MS = 30_000;
 
 const MAX_LINE_BYTES = 32 * 2 ** 20;
@@ -319,7 +313,7 @@ function toChange<T>(line: string, options: ConnectionOptions<T>, response: Resp
   const { type, object } = isRecord(event) ? event : {};
   if (type === "ERROR") {
     const failure = toStatusFailure(toApiError(response, object), { verb: "watch", path });
-    // The next watch could end for the same reason, whatever it is, so a new list is due: client-go relists here too.
+    // The next watch could fail for the same reason, so a new list is due: client-go relists here too.
     throw new CollectionFailure(failure.message, { kind: "expired", cause: failure.cause });
   }
   const metadata = isRecord(object) && isRecord(object.metadata) ? object.metadata : {};

@@ -15,20 +15,17 @@ import {
 } from "./record.ts";
 import { replicasRecordSchema } from "./scaled_object_schema.ts";
 
-// Records and states read back from JSON that anybody may have written or cut off: believed only when every field is
-// there, of its type, and no other. Another version is refused by name. Nothing here throws.
-
-/** A pod's state as `JSON.parse` gives it. */
+/** Parses a pod's state from the result of `JSON.parse`. Never throws. */
 export function parseState(value: unknown): Parsed<PodState> {
   return parseVersioned(value, { what: "state", version: STATE_VERSION, schema: stateSchema });
 }
 
-/** A record of a pod as `JSON.parse` gives it. */
+/** Parses a record of a pod from the result of `JSON.parse`. Never throws. */
 export function parseRecord(value: unknown): Parsed<EvaluationRecord> {
   return parseVersioned(value, { what: "record", version: RECORD_VERSION, schema: recordSchema });
 }
 
-/** A record of a ScaledObject as `JSON.parse` gives it. Its formulas and schedules are compiled anew. */
+/** Parses a record of a ScaledObject from the result of `JSON.parse`. Compiles its formulas and schedules again. */
 function parseReplicasRecord(value: unknown): Parsed<ReplicasRecord> {
   return parseVersioned(value, {
     what: "record",
@@ -37,9 +34,7 @@ function parseReplicasRecord(value: unknown): Parsed<ReplicasRecord> {
   });
 }
 
-// A line of /debug/records or of a trace read back; whoever wrote it or cut it off, nothing here throws.
-
-/** One line, without its newline. Paths of problems begin at the line: `record.input.now`. */
+/** Parses one line, without its newline. Never throws. Paths of problems begin at the line: `record.input.now`. */
 export function parseLine(text: string): Parsed<RecordLine> {
   const json = parseJson(text);
   if (!json.ok) return json;
@@ -53,8 +48,6 @@ export function parseLine(text: string): Parsed<RecordLine> {
   const parsed = parseReplicasRecord(record);
   return parsed.ok ? { ok: true, value: { kind, ...line, record: parsed.value } } : toRecordProblems(parsed);
 }
-
-// What was read of JSON that anybody may have written or cut off.
 
 /** The value, or every problem that was found. */
 type Parsed<T> =

@@ -34,8 +34,6 @@ import {
   unconfirmedRequest,
 } from "./schemas.ts";
 
-// The shape of a pod's state, as a schema: the compiler holds it against the type.
-
 const since = v.strictObject({ at: number, since: number });
 
 const conditionSince = v.strictObject({ reason: text, at: numberOrNull, since: number });
@@ -191,7 +189,7 @@ const entries = {
   scaledIn: v.nullable(since),
 };
 
-/** A shadow has none of its own. */
+/** A recommended state has no recommended state inside. */
 const shadow: v.GenericSchema<unknown, RecommendedState> = v.strictObject({
   sizes: dictionary(resources),
   generation: number,
@@ -203,8 +201,6 @@ export const stateSchema = schemaOf<PodState>()(v.strictObject({
   ...entries,
   shadow: v.nullable(shadow),
 }));
-
-// The shape of the fold's input, as a schema: the compiler holds it against the type.
 
 const directionPolicy = { consecutiveSamples: number, cooldownMs: number, targetUtilizationPercent: number };
 
@@ -389,8 +385,6 @@ export const inputSchema = schemaOf<SizeInput>()(v.strictObject({
   scaleInPending: v.exactOptional(dictionary(v.array(side))),
   scaledInAt: v.exactOptional(number),
 }));
-
-// The shape of the fold's outcome, as a schema: the compiler holds it against the type.
 
 const decision = v.variant("kind", [
   v.strictObject({ kind: v.literal("hold"), reason: v.picklist(HOLD_REASONS), message: text }),

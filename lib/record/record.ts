@@ -1,15 +1,13 @@
 /**
- * The format of flight records: one evaluation of a pod or a ScaledObject, as versioned JSON, one per line. A record
- * holds the input and the result of a decision, so that it can be replayed.
+ * The format of flight records: one evaluation of a pod or a ScaledObject, as versioned JSON, one per line.
+ *
+ * A record holds the input and the result of a decision, so that it can be replayed: `decideSize(before, input)`
+ * returns the same outcome again. A record that repeats the one before is counted, not kept.
  */
 import type { SizeInput, SizeOutcome } from "../model/decision.ts";
 import type { ReplicasInput, ReplicasOutcome } from "../model/replicas_decision.ts";
 import type { ReplicasState } from "../model/replicas_state.ts";
 import type { PodState } from "../model/state.ts";
-
-// One evaluation as plain versioned JSON: what the fold was given and what it made of it. A record can be kept, sent,
-// shown and replayed: `decide(before, input)` gives the same outcome again. A room of its own above core, of whose
-// types it is made.
 
 /** Grows with each change of a record's shape, that of the state in it included. */
 export const RECORD_VERSION = 2;
@@ -22,18 +20,16 @@ export interface EvaluationRecord {
   readonly outcome: SizeOutcome;
 }
 
-/** A record of the present version. */
+/** Returns a record of the present version. */
 export function toRecord(evaluation: Omit<EvaluationRecord, "version">): EvaluationRecord {
   const { before, input, outcome } = evaluation;
   return { version: RECORD_VERSION, before, input, outcome };
 }
 
-/** One line of JSON, without the newline. */
+/** Returns one line of JSON, without the newline. */
 export function formatRecord(record: EvaluationRecord): string {
   return JSON.stringify(record);
 }
-
-// One pass of a ScaledObject as plain versioned JSON: what its fold was given and what it made of it.
 
 /** Grows with each change of a record's shape, that of the state in it included. */
 export const REPLICAS_RECORD_VERSION = 1;
@@ -46,16 +42,11 @@ export interface ReplicasRecord {
   readonly outcome: ReplicasOutcome;
 }
 
-// What podfit remembers of its own decisions, as JSON lines: those of `/debug/records`, of a trace file, and of
-// everybody who reads them (explain, top, replay). A record that only repeats the one before is counted, not kept:
-// `count` of them, the first at `since`. One in which nothing was asked, as when a pod has changed between two
-// samples, is counted too, and does not take the place of what was decided.
-
 interface Line {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** How many evaluations in a row came to the same, this one included. */
+  /** How many evaluations in a row had the same result, this one included. */
   readonly count: number;
   /** When the first of them was, epoch ms. */
   readonly since: number;
@@ -75,16 +66,17 @@ export interface ScaledObjectLine extends Line {
 
 export type RecordLine = PodLine | ScaledObjectLine;
 
-// Records and lines as JSON, which `parseLine` reads back to the same values.
-
 /** A record of the present version. */
 export function toReplicasRecord({ before, input, outcome }: Omit<ReplicasRecord, "version">): ReplicasRecord {
   return { version: REPLICAS_RECORD_VERSION, before, input, outcome };
 }
 
-/** One line, without the newline. What triggers send as credentials is left out: whoever may read lines may not have them. */
+/**
+ * Returns one line, without the newline. Credentials of triggers are left out: readers of the lines may have no right
+ * to them.
+ */
 export function formatLine(line: RecordLine): string {
-  // What a pod's record is made of JSON knows.
+  // A pod's record has only values that JSON can hold.
   return line.kind === "pod" ? JSON.stringify(line) : JSON.stringify(line, replace);
 }
 

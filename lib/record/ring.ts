@@ -1,16 +1,14 @@
 /**
- * The records of the last hour of one pod or ScaledObject, in little memory. Repeated records are counted, older ones
- * are packed. Measured: a record takes 3.4 KiB as an object and 0.4 KiB packed.
+ * The records of the last hour of one pod or ScaledObject, in little memory.
+ *
+ * Repeated records are counted. Ended runs are packed several at a time, because one record differs little from the
+ * next. Measured: a record takes 3.4 KiB as an object and 0.4 KiB packed.
  */
 import type { ContainerDecision } from "../model/decision.ts";
 import type { ReplicasObservation } from "../model/replicas_decision.ts";
 import type { EvaluationRecord, ReplicasRecord } from "./record.ts";
 
-// The last hour or so of one pod or ScaledObject, in little memory. What only repeats is counted. The newest records
-// are the objects that the fold itself holds; older ones are packed several at a time, as one differs little from the
-// next: measured, a record takes 3.4 KiB as an object that shares what has not changed, and 0.4 KiB packed.
-
-/** Records in a row that came to the same. */
+/** Records in a row with the same result. */
 export interface Run<R> {
   /** The newest of them. */
   readonly record: R;
@@ -19,34 +17,34 @@ export interface Run<R> {
   readonly since: number;
 }
 
-/** Makes a text small and large again. */
+/** Compresses and decompresses a text. */
 export interface Packing {
   readonly pack: (text: string) => string;
   readonly unpack: (packed: string) => string;
 }
 
-/** What a ring is to know of its records, and how much it keeps. */
+/** The rules of a ring for its records, and how much it keeps. */
 export interface RingRules<R> {
   /** Epoch ms. */
   readonly getAt: (record: R) => number;
   readonly compare: (before: R, next: R) => Repetition;
-  /** The first of a run of these is kept beside the newest. */
+  /** The first record of such a run is kept in addition to the newest. */
   readonly keepsFirst: (record: R) => boolean;
-  /** Records repeat those of their own lane. */
+  /** A record is compared with the last one of its own lane. */
   readonly getLane: (record: R) => string;
   /** One line, without the newline. */
   readonly format: (run: Run<R>) => string;
   readonly packing: Packing;
   readonly maxAgeMs: number;
   readonly maxLines: number;
-  /** Of packed records. */
+  /** Bytes of packed records. */
   readonly maxBytes: number;
 }
 
 interface OpenRun<R> extends Run<R> {
   /** The first record of its kind in a row was kept apart. */
   readonly isAfterFirst: boolean;
-  /** When the last of them was, one that is not kept too, epoch ms. */
+  /** When the last of them was, kept or not, epoch ms. */
   readonly at: number;
 }
 
@@ -58,7 +56,7 @@ interface Chunk {
   readonly at: number;
 }
 
-/** So many records are packed together: more of them would save little and cost more time. */
+/** How many records are packed together: more would save little and cost more time. */
 const CHUNK_LINES = 16;
 
 export class Ring<R> {
@@ -124,7 +122,7 @@ export class Ring<R> {
     this.#trim();
   }
 
-  /** Gives up what is too old at `now`, epoch ms. False when nothing is left. */
+  /** Drops what is too old at `now`, epoch ms. Returns false when nothing is left. */
   expire(now: number): boolean {
     const { maxAgeMs, getAt } = this.#rules;
     const since = now - maxAgeMs;
@@ -135,7 +133,10 @@ export class Ring<R> {
     return this.#chunks.length + this.#ended.length + this.#open.size > 0;
   }
 
-  /** As they are now, oldest first: texts of one line or several, each with its newline. Made as they are read. */
+  /**
+   * The records at this moment, oldest first: texts of one or more lines, each with its newline. They are made while
+   * they are read.
+   */
   listLines(): Iterable<string> {
     const { packing, format } = this.#rules;
     const chunks = [...this.#chunks];
@@ -186,15 +187,16 @@ export class Ring<R> {
   }
 }
 
-// Does a record tell anything that the one before it has not told? What only repeats is counted, not kept.
-
 /**
- * What a record is beside the one before it. news: it is kept. repeats: the same was decided for the same reason. silent: nothing was
- * asked, such as when a pod has changed between two samples.
+ * The relation of a record to the one before it. news: it is kept. repeats: the same decision for the same reason.
+ * silent: no decision was due, such as when a pod has changed between two samples.
  */
 export type Repetition = "news" | "repeats" | "silent";
 
-/** The same kind, reason and action for each container; what was resized, answered, seen in force or notified of is always news. */
+/**
+ * Compares kind, reason and action of each container. A resize, an answer, an enacted resize and an event are always
+ * news.
+ */
 export function comparePods(before: EvaluationRecord, next: EvaluationRecord): Repetition {
   if (isNotablePod(next)) return "news";
   const { decisions } = next.outcome;
@@ -205,7 +207,7 @@ export function comparePods(before: EvaluationRecord, next: EvaluationRecord): R
   return isSame ? "repeats" : "news";
 }
 
-/** Something was wanted and held: the record with which that begins is kept beside the newest. */
+/** Whether a change was wanted and blocked: the first record of such a run is kept in addition to the newest. */
 export function isBlocked({ outcome }: EvaluationRecord): boolean {
   return outcome.decisions.some(({ decision }) => decision.kind === "blocked");
 }
@@ -218,7 +220,7 @@ export function compareReplicas(before: ReplicasRecord, next: ReplicasRecord): R
   return a?.desired === b?.desired && a?.reason === b?.reason ? "repeats" : "news";
 }
 
-/** Each half repeats itself. */
+/** Each loop has its own lane. */
 export function toLane({ input: { observation: { kind } } }: ReplicasRecord): string {
   return kind === "poll" || kind === "tick" ? kind : "";
 }

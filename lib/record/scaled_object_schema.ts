@@ -1,6 +1,9 @@
 /**
  * The schema of a ScaledObject's record: the object, its state, the input of `decideReplicas`, and its outcome. The
  * compiler checks each schema against its type.
+ *
+ * JSON has no bigint, Map or function. Amounts in thousandths are strings of digits. A schedule and a formula are
+ * texts, which are parsed again.
  */
 import * as v from "valibot";
 import { compileExpr } from "../formula/formula.ts";
@@ -32,10 +35,6 @@ import {
   text,
   textOrNull,
 } from "./schemas.ts";
-
-// The shape of a ScaledObject in a record, as a schema. JSON has neither bigint nor Set nor function: amounts in
-// thousandths are strings of digits, a schedule is its text, and a formula is its text and the names in it, both
-// parsed again.
 
 const schedule = v.pipe(
   text,
@@ -205,8 +204,6 @@ const scaledObjectFactsSchema = v.strictObject({
   // An object that has none yet has no key here either.
   status: v.optional(v.unknown()),
 }) as v.GenericSchema<unknown, ScaledObjectFacts>;
-
-// The shape of a record of a ScaledObject, as a schema: the compiler holds it against the type.
 
 const reason = v.picklist(REPLICAS_REASONS);
 

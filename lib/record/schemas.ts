@@ -8,8 +8,6 @@ import type { CronSchedule } from "../units/cron.ts";
 import { RESOURCE_FIELDS } from "../units/resources.ts";
 import { isRecord } from "../units/untrusted.ts";
 
-// What the schemas of states, inputs and outcomes share.
-
 export const text = v.string();
 
 export const textOrNull = v.nullable(text);
@@ -17,8 +15,8 @@ export const textOrNull = v.nullable(text);
 export const flag = v.boolean();
 
 /**
- * An object with any keys. Unlike v.record() it keeps one that is named like a property of every object, such as a
- * container `constructor`.
+ * An object with any keys. Unlike v.record() it keeps a key that every object has as a property, such as a container
+ * `constructor`.
  */
 export function dictionary<T>(schema: v.GenericSchema<unknown, T>): v.GenericSchema<unknown, Record<string, T>> {
   return v.pipe(
@@ -43,7 +41,7 @@ export function schemaOf<T>() {
   return <S extends v.GenericSchema<unknown, T>>(schema: S & Exact<T, S>): v.GenericSchema<unknown, T> => schema;
 }
 
-/** JSON has no others: every number of a record is finite. */
+/** JSON has finite numbers only. */
 export const number = v.pipe(v.number(), v.finite());
 
 export const numberOrNull = v.nullable(number);
@@ -55,7 +53,7 @@ export const integer = v.pipe(
   v.transform((digits) => BigInt(digits)),
 );
 
-/** Any double: those that JSON does not know are their names. */
+/** Any double: the ones that JSON lacks are their names. */
 export const double = v.union([
   v.number(),
   v.pipe(v.picklist(["NaN", "Infinity", "-Infinity"]), v.transform(Number)),

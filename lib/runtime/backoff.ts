@@ -6,34 +6,31 @@
  */
 import type { Clock } from "./clock.ts";
 
-// How long to wait before the next try? The wait doubles with every failure up to a ceiling, and is jittered so that
-// clients which failed together do not come back together.
-
 /**
- * Gives the wait in whole ms after failure number `attempt` in a row, counted from 0: between half of the ceiling and
- * all of it.
+ * Returns the wait after failure number `attempt` in a row, counted from 0, in whole ms: between half of the ceiling
+ * and all of it. The ceiling doubles with each failure. The jitter spreads clients that failed together.
  */
 export function backoffMs(attempt: number, { baseMs, maxMs, random }: BackoffOptions): number {
   const ceilingMs = Math.min(maxMs, baseMs * 2 ** Math.max(0, attempt));
   return Math.round(ceilingMs * (1 + random()) / 2);
 }
 
-// When may a server be asked again that has said it is busy? One brake for all who ask it: while it holds nobody asks;
-// then one asks for all, and the others go on when that one was served, or wait longer when it was not.
-
 /** The server has said that it is busy. */
 export interface BusyAnswer {
-  /** How long to wait as it asked, ms; `null` = it did not say. */
+  /** How long the server asked to wait, ms; `null` = it did not say. */
   readonly waitMs: number | null;
 }
 
-/** Leave to ask once. Disposal without a note leaves it to the next to find out. */
+/** The right to send one request. Disposal without a report leaves the result open: the next caller finds out. */
 export interface Permit extends Disposable {
-  /** What came of it; `null` = the server was not busy. */
+  /** Records the answer; `null` = the server was not busy. */
   report(busy: BusyAnswer | null): void;
 }
 
-/** Shared by all who ask one server. */
+/**
+ * Shared by all callers of one server. While it is open, no request is sent. Then one request probes the server, and
+ * the others follow or wait longer.
+ */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;
   readonly #waiting = new Set<() => void>();
@@ -46,7 +43,7 @@ export class CircuitBreaker {
     this.#options = options;
   }
 
-  /** `null` while it holds, and while another asks for all. */
+  /** Returns `null` while the breaker is open, and while another caller probes the server. */
   tryAcquire(): Permit | null {
     if (!this.#isOpen) return this.#newPermit(false);
     if (this.#isProbing || this.#options.clock.monotonic() < this.#openUntilMs) return null;
@@ -54,7 +51,9 @@ export class CircuitBreaker {
     return this.#newPermit(true);
   }
 
-  /** Resolves when the caller may ask, in order of arrival. Rejects with `signal.reason` as soon as the signal aborts. */
+  /**
+   * Resolves when the caller may send, in order of arrival. Rejects with `signal.reason` as soon as the signal aborts.
+   */
   async acquire(signal: AbortSignal): Promise<Permit> {
     for (;;) {
       signal.throwIfAborted();
@@ -94,7 +93,7 @@ export class CircuitBreaker {
     };
   }
 
-  /** Of those that were under way together each may be answered so: that is one time. */
+  /** Several requests in flight may get the same answer: they count as one failure. */
   #open({ waitMs }: BusyAnswer): void {
     const { clock, random } = this.#options;
     const nowMs = clock.monotonic();
@@ -120,7 +119,6 @@ interface BackoffOptions {
   readonly random: () => number;
 }
 
-/** What waits are made of. */
 interface CircuitBreakerOptions {
   readonly clock: Pick<Clock, "monotonic" | "sleep">;
   readonly random: () => number;
@@ -130,10 +128,10 @@ const BASE_WAIT_MS = 1_000;
 
 const MAX_OWN_WAIT_MS = 30_000;
 
-/** Whoever asks for a longer wait gets one for that request, but not for all. */
+/** A request whose server asks for a longer wait gets it, but the other requests do not. */
 const MAX_ASKED_WAIT_MS = 60_000;
 
-/** After so long without a busy answer waits begin anew. */
+/** After this time without a busy answer the waits start again at the shortest. */
 const RESET_AFTER_MS = 60_000;
 
 const UNTIL_WOKEN_MS = 24 * 3_600_000;

@@ -1,18 +1,16 @@
 /**
- * How is memory used again? Buffers for response bodies go back to a pool.
+ * How is memory reused? Buffers for response bodies go back to a pool, and equal objects are replaced by one.
  *
- * Equal objects of many pods are replaced by one shared object.
+ * A summary has some 100 kB and 67 of them may arrive each second. With new memory for each, the garbage collector
+ * would be busy all the time.
+ * https://developer.mozilla.org/en-US/docs/Web/API/ReadableStreamBYOBReader
  */
 
-// Memory for response bodies that are read whole, used again by the next body. A summary has some 100 kB and 67 of
-// them may come each second: with new memory for each, the garbage collector would do little else than clean up.
-// https://developer.mozilla.org/en-US/docs/Web/API/ReadableStreamBYOBReader
-
-/** Belongs to whoever reads the bodies. Keeps at most 16 MiB of spare memory. */
+/** Keeps at most 16 MiB of spare memory. The reader of the bodies owns it. */
 export class BufferPool {
   readonly #spares: ArrayBuffer[] = [];
 
-  /** Gives an empty buffer, in spare memory where there is some. */
+  /** Returns an empty buffer, in spare memory if there is some. */
   take(): BodyBuffer {
     return new BodyBuffer(this.#spares.pop() ?? new ArrayBuffer(FIRST_BYTES));
   }
@@ -43,9 +41,7 @@ export class BodyBuffer {
     return this.#memory;
   }
 
-  /**
-   * The free part, never empty, for a BYOB read: that detaches the memory until `append` gets the chunk that it gave.
-   */
+  /** The free part, never empty, for a BYOB read. The read detaches the memory until `append` gets its chunk. */
   free(): Uint8Array<ArrayBuffer> {
     this.#growTo(this.#length + 1);
     return new Uint8Array(this.#memory, this.#length);
@@ -77,10 +73,10 @@ export class BodyBuffer {
   }
 }
 
-// One object for all that are equal: 30,000 pods of a few sizes then cost the memory of those few, and the garbage
-// collector as little.
-
-/** Gives for each object the first that had the same key, which must tell all of it. Remembers `most` of them at a time. */
+/**
+ * Returns a function that replaces an object by the first one with the same key. The key must determine the whole
+ * object. At most `most` objects are kept: 30,000 pods of a few sizes cost the memory of those few.
+ */
 export function createDeduplicator<T>(toKey: (one: T) => string, most = 1000): (one: T) => T {
   const known = new Map<string, T>();
   return (one) => {
@@ -88,7 +84,7 @@ export function createDeduplicator<T>(toKey: (one: T) => string, most = 1000): (
     const same = known.get(key);
     if (same !== undefined) return same;
     if (key.length > MAX_KEY_LENGTH) return one;
-    // Those that were given out live on where they are used.
+    // Objects that were returned stay in use.
     if (known.size >= most) known.clear();
     known.set(key, one);
     return one;

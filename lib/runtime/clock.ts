@@ -1,12 +1,9 @@
 /**
- * What time is it, and how does the code wait? A Clock has wall time and monotonic time.
+ * What time is it, and how does the code wait? A Clock has wall time, steady time and monotonic time.
  *
  * Real timers appear in this file only. All other code takes a Clock, so that a test or a simulation can move time by
  * hand.
  */
-
-// What time is it, and how does one wait? Real timers appear in this file only. All other code takes a Clock, so that
-// a test or a simulation can move time by hand.
 
 export interface Clock {
   /**
@@ -16,11 +13,11 @@ export interface Clock {
   now(): number;
   /** Returns the steady time, epoch ms: the wall time at the start plus the time since then. Decisions use it alone. */
   steady(): number;
-  /** Gives the ms since an arbitrary start; never steps. */
+  /** Returns the ms since an arbitrary start; it never steps. */
   monotonic(): number;
   /** Resolves after `ms`, or rejects with `signal.reason` as soon as the signal aborts. Leaves no timer behind. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Gives a signal that aborts after `ms` with a TimeoutError, unless it is disposed before. */
+  /** Returns a signal that aborts after `ms` with a TimeoutError, unless it is disposed before. */
   timeout(ms: number): Timeout;
 }
 
@@ -31,7 +28,7 @@ export interface Timeout extends Disposable {
 /** setTimeout takes a signed 32-bit number and fires at once for a larger one. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The clock of this machine. A wait of more than 24.8 days ends early, after these. */
+/** The clock of this machine. A wait of more than 24.8 days ends after 24.8 days. */
 export const systemClock: Clock = {
   now: Date.now,
   steady: () => Math.floor(performance.timeOrigin + performance.now()),
@@ -41,23 +38,21 @@ export const systemClock: Clock = {
 };
 
 /**
- * Returns by how much the wall clock is ahead of steady time, ms in whole seconds, the resolution of API timestamps. It
- * is 0 until somebody sets the wall clock. Time of another clock minus this is comparable with steady time.
+ * Returns by how much the wall clock is ahead of steady time, in ms, rounded to whole seconds like API timestamps. It
+ * is 0 until the wall clock is set. A time of another clock minus this is comparable with steady time.
  */
 export function computeWallAheadMs(clock: Pick<Clock, "now" | "steady">): number {
   return Math.round((clock.now() - clock.steady()) / 1000) * 1000 + 0;
 }
 
-/** Makes the reason of a timeout's signal, on every clock: a TimeoutError, as `AbortSignal.timeout()` has it. */
+/** Returns the reason of a timeout's signal, for every clock: a TimeoutError, as `AbortSignal.timeout()` has it. */
 export function timeoutError(ms: number): DOMException {
   return new DOMException(`Timed out after ${ms} ms`, "TimeoutError");
 }
 
-// A clock that runs faster or slower than another: at speed 60, an hour of a simulation takes a minute.
-
 /**
- * Gives a clock whose time passes `speed` times as fast, starting at the other's wall time. Throws RangeError for a
- * speed that is not above 0.
+ * Returns a clock whose time passes `speed` times as fast: at speed 60 an hour takes a minute. It starts at the other
+ * clock's wall time. Throws RangeError unless the speed is above 0.
  */
 export function scaleClock(clock: Clock, speed: number): Clock {
   if (!(speed > 0) || !Number.isFinite(speed)) throw new RangeError(`Cannot scale a clock by ${speed}: not above 0`);

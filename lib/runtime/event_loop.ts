@@ -1,17 +1,19 @@
 /**
  * How does a process with much synchronous work stay responsive?
  *
- * One queue runs the work in short slices. LoopLag measures for how long the event loop was blocked.
+ * One queue runs the work. After each 5 ms the event loop turns once, so that a thousand nodes that answer together
+ * delay no probe. LoopLag measures for how long the event loop was blocked. It sets no timer, it measures existing
+ * sleeps.
  */
 import type { Clock } from "./clock.ts";
 
-// One queue for all synchronous work of a process. After each 5 ms of it the event loop turns once, so that a thousand
-// nodes that answer at about the same time hold up no probe and no request.
-
-/** Resolves to what `job` returns, or rejects with what it throws. Runs it at once unless others are queued, or a rest is due. */
+/**
+ * Resolves to the result of `job`, or rejects with its error. Runs it at once if the queue is empty and the slice is
+ * not over.
+ */
 export type RunQueued = <T>(job: () => T) => Promise<T>;
 
-/** The queue of the event loop in which the clock's sleeps end: whoever passes the same clock gets the same queue. */
+/** Returns the queue of the event loop in which the clock's sleeps end. The same clock gets the same queue. */
 export function getComputeQueue(clock: LoopClock): RunQueued {
   const compute = QUEUES.get(clock) ?? createComputeQueue(clock);
   QUEUES.set(clock, compute);
@@ -19,8 +21,8 @@ export function getComputeQueue(clock: LoopClock): RunQueued {
 }
 
 /**
- * The same function, whose calls wait for their turn, and whose answers do before they are passed on: a hundred that come together are
- * otherwise handled in one turn of the event loop.
+ * Returns the same function with calls and answers that pass through the queue. Otherwise a hundred calls that arrive
+ * together are handled in one turn of the event loop.
  */
 export function queueCalls<Args extends readonly unknown[], T>(
   compute: RunQueued,
@@ -36,10 +38,7 @@ export function queueCalls<Args extends readonly unknown[], T>(
   };
 }
 
-// For how long was the event loop blocked? Measures how late the sleeps of a clock wake, and keeps the longest delay.
-// It sets no timer of its own, so it measures as often as the process sleeps.
-
-/** A clock, and the longest that the event loop was blocked. */
+/** A clock that measures how late its sleeps wake. */
 export class LoopLag {
   /** The same time as the clock that was given; only its sleeps are measured. */
   readonly clock: Clock;
@@ -60,7 +59,7 @@ export class LoopLag {
     };
   }
 
-  /** Gives the longest delay since the last call, in ms. */
+  /** Returns the longest delay since the last call, ms. */
   takeMaxMs(): number {
     const longestMs = this.#longestMs;
     this.#longestMs = 0;
@@ -71,7 +70,7 @@ export class LoopLag {
 /** Work, ms, between two turns of the event loop. */
 const SLICE_MS = 5;
 
-/** Microtasks: more than a request takes from its turn to the socket, or an answer to whoever waits for it. */
+/** Microtasks; a request needs fewer from its turn to the socket, and an answer needs fewer to its caller. */
 const MICROTASKS_PER_JOB = 32;
 
 type LoopClock = Pick<Clock, "monotonic" | "sleep">;
@@ -88,7 +87,7 @@ function createComputeQueue(clock: LoopClock): RunQueued {
     for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
       const startedMs = clock.monotonic();
       job();
-      // What its answer sets off, such as a request that is sent, is part of the work.
+      // What the answer triggers, such as another request, is part of the work.
       for (let hop = 0; hop < MICROTASKS_PER_JOB; hop++) await null;
       workedMs += clock.monotonic() - startedMs;
       if (workedMs < SLICE_MS) continue;

@@ -5,14 +5,12 @@
  */
 import type { Clock } from "./clock.ts";
 
-// Who waits for their turn, in order of arrival; whoever is urgent goes before all others.
-
-/** Knows nothing of what a turn is: its owner lets them go one by one. */
+/** Callers that wait for a turn, in order of arrival. The owner lets them go one by one. */
 class WaitQueue {
   readonly #waiting: (() => void)[] = [];
   readonly #onCancelled: () => void;
 
-  /** `onLeave` hears of those who are gone without a turn. */
+  /** `onLeave` is called when a caller leaves without a turn. */
   constructor(onLeave: () => void = () => {}) {
     this.#onCancelled = onLeave;
   }
@@ -40,7 +38,7 @@ class WaitQueue {
     });
   }
 
-  /** Lets the first one go; false where nobody waits. */
+  /** Lets the first caller go; returns false if the queue is empty. */
   next(): boolean {
     const enter = this.#waiting.shift();
     enter?.();
@@ -48,10 +46,7 @@ class WaitQueue {
   }
 }
 
-// How many may begin per second? A token bucket with a queue in order of arrival, as the rate limiter of client-go has
-// it: `burst` at once, and `perSecond` from then on.
-
-/** Used as `await rate.take(signal)`. */
+/** `burst` calls pass at once, then `perSecond`. Used as `await rate.take(signal)`. */
 export class TokenBucket {
   readonly #options: TokenBucketOptions;
   readonly #queue = new WaitQueue(() => {
@@ -59,10 +54,10 @@ export class TokenBucket {
   });
   #tokens: number;
   #filledAtMs: number;
-  /** Aborted when nobody waits any more: then no timer stays behind. */
+  /** Aborted when the queue is empty, so that no timer stays behind. */
   #sleeping: AbortController | null = null;
 
-  /** Throws RangeError where nothing could ever pass. */
+  /** Throws RangeError for limits that let no call pass. */
   constructor(options: TokenBucketOptions) {
     const { perSecond, burst, clock } = options;
     if (!(perSecond > 0)) throw new RangeError(`Cannot limit to "${perSecond}" per second: must be above 0`);
@@ -73,8 +68,8 @@ export class TokenBucket {
   }
 
   /**
-   * Resolves when it is the caller's turn. Rejects with `signal.reason` as soon as the signal aborts. Whoever is urgent
-   * goes before all who wait.
+   * Resolves when it is the caller's turn. Rejects with `signal.reason` as soon as the signal aborts. An urgent caller
+   * passes all that wait.
    */
   take(signal?: AbortSignal, options: WaitOptions = {}): Promise<void> {
     const turn = this.#queue.wait(signal, options);
@@ -82,13 +77,13 @@ export class TokenBucket {
     return turn;
   }
 
-  /** The turn was not used: the next may have it at once. */
+  /** Returns a turn that was not used: the next caller has it at once. */
   giveBack(): void {
     this.#tokens++;
     this.#serve();
   }
 
-  /** Empties the bucket: those who come next pass one by one. */
+  /** Empties the bucket: the next callers pass one by one. */
   drain(): void {
     this.#fill();
     this.#tokens = Math.min(this.#tokens, 0);
@@ -117,8 +112,6 @@ export class TokenBucket {
   }
 }
 
-// How many may do this at once? A counting semaphore with a queue in order of arrival.
-
 /** Used as `using slot = await limit.acquire(signal)`. */
 export class Semaphore {
   #free: number;
@@ -131,8 +124,8 @@ export class Semaphore {
   }
 
   /**
-   * Resolves to a slot, which its disposal gives back. Rejects with `signal.reason` as soon as the signal aborts. Whoever
-   * is urgent goes before all who wait.
+   * Resolves to a slot; its disposal frees it. Rejects with `signal.reason` as soon as the signal aborts. An urgent
+   * caller passes all that wait.
    */
   async acquire(signal?: AbortSignal, options: WaitOptions = {}): Promise<Disposable> {
     signal?.throwIfAborted();
@@ -163,8 +156,7 @@ interface TokenBucketOptions {
   readonly burst: number;
 }
 
-/** How a turn is waited for. */
 interface WaitOptions {
-  /** Before all who wait. */
+  /** The caller passes all that wait. */
   readonly isUrgent?: boolean;
 }

@@ -1,15 +1,13 @@
 /**
  * What does a log line look like? One line per message, as JSON or as text for people.
  *
- * Values are bounded in depth, length and width, because many of them come from outside.
+ * Values are bounded in depth, length and width, because many of them come from outside. LogTape formats the lines. Its
+ * loggers are not used, because their configuration is global to the process.
  */
 import { getJsonLinesFormatter, getTextFormatter, type LogRecord, sanitizeControlSequences } from "@logtape/logtape";
 import { type Clock, systemClock } from "./clock.ts";
 import { redact } from "./secrets.ts";
 import { escapeUnseen } from "./unseen.ts";
-
-// The log of the process: one line per message, as JSON or as text for people. LogTape formats the lines; its loggers
-// are not used, since their configuration is global to the process.
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
@@ -32,11 +30,11 @@ export interface Log {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
-  /** Gives the same log with fields that every message carries. */
+  /** Returns the same log with fields that every message carries. */
   with(fields: LogFields): Log;
 }
 
-/** Makes a log without fields of its own. */
+/** Returns a log without common fields. */
 export function createLog({ level, format, clock = systemClock, write }: LogOptions): Log {
   const lowest = LOG_LEVELS.indexOf(level);
   const values = { errorsAs: format === "json" ? "object" : "text", hasStacks: level === "debug" } as const;
@@ -103,13 +101,10 @@ const formatText = getTextFormatter({
   },
 });
 
-/** Escapes what in a text from the cluster would begin a new line or move a terminal's cursor. */
+/** Escapes characters from the cluster that would begin a new line or move a terminal's cursor. */
 function toOneLine(text: string): string {
   return sanitizeControlSequences(text, { sgr: "escape", newlines: "escape" });
 }
-
-// What does a log line show of a value? Plain data, bounded in depth, length and width, since much of it comes from
-// outside. An Error is shown with its chain of causes, and with its stack on request only.
 
 /** JSON. */
 type Plain = string | number | boolean | null | readonly Plain[] | { readonly [key: string]: Plain };
@@ -128,7 +123,10 @@ const MAX_ITEMS = 100;
 
 const MAX_DEPTH = 8;
 
-/** Gives the plain form of any value. The bound on depth ends circular structures; undefined entries are left out. */
+/**
+ * Returns the plain form of any value. The bound on depth ends circular structures; undefined entries are left out. An
+ * Error is shown with its chain of causes, and with its stack on request.
+ */
 function toPlain(value: unknown, options: PlainOptions): Plain {
   if (value === null || value === undefined) return null;
   if (typeof value === "number" || typeof value === "boolean") return value;
@@ -150,7 +148,7 @@ function toPlain(value: unknown, options: PlainOptions): Plain {
   return Object.fromEntries(entries.map(([key, item]) => [key, toPlain(item, deeper)]));
 }
 
-/** Gives the form for either side of the `=` in a text line: bare where that is unambiguous, JSON elsewhere. */
+/** Returns the form for either side of the `=` in a text line: bare if that is unambiguous, else JSON. */
 function toLogText(value: Plain): string {
   return typeof value === "string" && /^[\w./:@%+-]+$/.test(value) ? value : JSON.stringify(value);
 }

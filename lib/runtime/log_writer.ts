@@ -1,17 +1,14 @@
 /**
  * How do log lines reach stderr? They wait in a bounded buffer until the reader takes them.
  *
- * When the reader is too slow, lines are dropped and counted.
+ * A pipe whose reader has stopped accepts nothing, and a process that waits for it hangs. So lines are written in the
+ * background. Lines that do not fit are dropped and counted.
  */
 import { type Clock, systemClock } from "./clock.ts";
 import type { LogLevel } from "./log.ts";
 import { waitAtMost } from "./tasks.ts";
 
-// Where log lines wait for their reader: on their way to stderr, because the output of commands on stdout is piped and
-// parsed. A pipe whose reader has stopped takes nothing, and a process that waits for it stands still; so lines are
-// written in the background, and those that find no room are dropped and counted.
-
-/** Takes whole lines in their order; disposal writes what is left, as `flush` does. */
+/** Writes whole lines in their order; disposal writes the rest, as `flush` does. */
 export interface LogWriter extends AsyncDisposable {
   /** Takes a line with its newline. Neither waits nor throws. */
   write(line: string, level: LogLevel): void;
@@ -19,9 +16,8 @@ export interface LogWriter extends AsyncDisposable {
   flush(): Promise<void>;
 }
 
-/** What to write to, and whom to tell of lines that are lost. */
 interface LogWriterOptions {
-  /** Takes some of the bytes and gives how many; stderr by default. */
+  /** Writes some of the bytes and returns how many; stderr by default. */
   readonly write?: (bytes: Uint8Array) => Promise<number>;
   readonly clock?: Pick<Clock, "sleep">;
   /** The most characters that wait; 4 Mi by default. */
@@ -32,21 +28,20 @@ interface LogWriterOptions {
   readonly onRoom: (lines: number) => void;
 }
 
-/** What the evaluation of some 10,000 pods writes at once at debug. */
+/** The lines that an evaluation of some 10,000 pods writes at debug. */
 const CAPACITY = 2 ** 22;
 
-/** Room that only errors take, in characters: what goes wrong is said even then. */
+/** Room for errors alone, in characters: errors are written even when the buffer is full. */
 const RESERVE = 2 ** 16;
 
 const MAX_BATCH_LINES = 2 ** 16;
 
 const FLUSH_MS = 1_000;
 
-/** A writer to which nothing was written yet. */
 export function openLogWriter(options: LogWriterOptions): LogWriter {
   const { write = writeStderr, clock = systemClock, capacity = CAPACITY, onDropped, onRoom } = options;
   const lines: string[] = [];
-  /** Of `lines`, and of those that are being written. */
+  /** Characters of `lines`, and of the lines that are being written. */
   let characters = 0;
   /** Lines lost since there was room. */
   let lost = 0;

@@ -1,16 +1,15 @@
 /**
  * Which texts must not appear in any output? Tokens and passwords of this process are replaced by `***`.
+ *
+ * The list belongs to the process, like its output: an error on its way to a log, a condition or an event often passes
+ * code that does not hold the secret.
  */
 
-// Which texts must nobody read? Tokens and passwords that this process holds are replaced in whatever it writes. They
-// are those of the process, as its output is: an error that passes many hands on its way to a log, a condition or an
-// event has not always been near the one who knows the secret.
-
-/** Has redact() replace this text from now on. */
+/** Registers a text that redact() replaces from now on. */
 export function keepSecret(secret: string): void {
-  // Words of a line would be lost with it, and whoever uses so short a secret has none.
+  // Shorter texts are ordinary words: a line would lose them, and no real secret is so short.
   if (secret.length < MIN_SECRET_LENGTH) return;
-  // As a JSON line has it.
+  // The form in a JSON line.
   for (const form of new Set([secret, JSON.stringify(secret).slice(1, -1)])) {
     SECRETS.delete(form);
     SECRETS.add(form);
@@ -21,7 +20,7 @@ export function keepSecret(secret: string): void {
   }
 }
 
-/** Gives the text with `***` in place of each secret that was kept. */
+/** Returns the text with `***` in place of each secret that was kept. */
 export function redact(text: string): string {
   let rest = text;
   for (const secret of SECRETS) rest = rest.replaceAll(secret, "***");

@@ -7,10 +7,7 @@
 import { backoffMs } from "./backoff.ts";
 import type { Clock } from "./clock.ts";
 
-// Which long-running tasks run now? A set of tasks by key: each runs until it is stopped, and is started again with
-// back-off when it fails. Two tasks of one key never overlap.
-
-/** Runs until its signal aborts, and must end soon after. What it throws after the abort is not reported. */
+/** Runs until its signal aborts, and must end soon after. An error after the abort is not reported. */
 export type RunTask = (signal: AbortSignal) => Promise<void>;
 
 export class TaskSet implements AsyncDisposable {
@@ -74,8 +71,6 @@ export class TaskSet implements AsyncDisposable {
   }
 }
 
-// Waits that are written in more than one place. None of them rejects.
-
 /** Resolves when the signal aborts; at once where it has. */
 export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -84,7 +79,7 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Resolves when the work, which must not reject, has ended or has taken so long. What is still under way goes on. */
+/** Resolves when the work has ended or the time is over; the work must not reject. Work in progress goes on. */
 export async function waitAtMost(ms: number, work: Promise<unknown>, clock: Pick<Clock, "sleep">): Promise<void> {
   const patience = new AbortController();
   const tooLong = clock.sleep(ms, patience.signal).catch(() => {});
@@ -93,8 +88,8 @@ export async function waitAtMost(ms: number, work: Promise<unknown>, clock: Pick
 }
 
 /**
- * Gives the promise's outcome, or rejects with `signal.reason` as soon as the signal aborts. What the promise stands
- * for is not cancelled: others may share it, as requests share one run of a credential plugin.
+ * Settles as the promise does, or rejects with `signal.reason` as soon as the signal aborts. The work behind the
+ * promise is not cancelled: other callers may share it.
  */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();

@@ -1,5 +1,8 @@
 /**
  * How is YAML parsed safely? Every parser here has bounds, because a few lines can expand to terabytes.
+ *
+ * npm `yaml` replaces `@std/yaml`, which needs JSR. It also gives `lint` its line numbers.
+ * https://yaml.org/spec/1.2.2/
  */
 import {
   type Document,
@@ -15,10 +18,6 @@ import {
   type YAMLMap,
 } from "yaml";
 
-// `@std/yaml` for machines that cannot reach JSR, by npm `yaml`, which also gives `lint` its lines: what others wrote
-// is parsed by one library. It parses with bounds, because a few lines can stand for terabytes and a few MB cost
-// gigabytes. https://yaml.org/spec/1.2.2/
-
 /**
  * Parses one YAML document. Throws SyntaxError, which names line and column and never quotes the text, as that may be
  * a secret.
@@ -28,8 +27,8 @@ export function parse(content: string): unknown {
 }
 
 /**
- * Parses one YAML document of whoever answers somewhere: without anchors, aliases and merge keys, so that it takes time and memory
- * by its length alone, and with at most 16,384 lines, fields and values. Throws as parseBody() does.
+ * Parses one YAML document of an untrusted server: without anchors, aliases and merge keys, and with at most 16,384
+ * lines, fields and values. So time and memory depend on its length alone. Throws as parseBody() does.
  */
 export function parsePlain(content: string): unknown {
   return takeOne(parseDocuments(content, UNTRUSTED_RULES));
@@ -45,7 +44,7 @@ export function stringify(value: unknown): string {
   return toYaml(value, { aliasDuplicateObjects: false });
 }
 
-/** Says why a text would cost too much to parse, for an error; `null` where it would not. */
+/** Returns why a text would cost too much to parse, for an error; `null` if it would not. */
 export function findExcess(content: string, maxMarks = TRUSTED_RULES.maxMarks): string | null {
   let marks = 0;
   for (let index = 0; index < content.length; index++) {
@@ -54,12 +53,12 @@ export function findExcess(content: string, maxMarks = TRUSTED_RULES.maxMarks): 
   return marks > maxMarks ? `more than ${maxMarks} lines, fields and values; split it` : null;
 }
 
-/** What begins or ends a value, an error or a line costs up to 13 µs and 1 kB; everything else next to nothing. */
+/** Each begin or end of a value, an error or a line costs up to 13 µs and 1 kB; the rest costs nearly nothing. */
 const MARKS: ReadonlySet<number> = new Set([..."[]{},:-?&*!|>%@`#'\"\\\n\r"].map((mark) => mark.charCodeAt(0)));
 
 interface Rules {
   readonly maxMarks: number;
-  /** Nothing stands for something that was written elsewhere. */
+  /** Aliases are refused. */
   readonly isPlain: boolean;
 }
 

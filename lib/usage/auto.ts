@@ -13,14 +13,6 @@ import {
   type WatchUsageOptions,
 } from "./source.ts";
 
-// Two sources of usage as one: a node is read by the better one, and by the other for as long as that cannot be. Each
-// node is judged by itself. A source takes over only once it has shown that it can: one that fails is left for one
-// that gives usage, and the better one comes back after several readings in a row, tried after waits that grow.
-//
-// One source's readings are given at a time. No two sources name the instances of containers alike, so a change of it
-// is another instance to whoever compares points: the streaks of the node's pods begin anew, no difference spans two
-// sources, and what was seen of a window stays.
-
 /** Readings say by `served` whose they are. */
 export function createAutoSource(better: NamedSource, other: NamedSource, options: AutoSourceOptions): WatchUsage {
   return async function* (node, watch) {
@@ -106,8 +98,6 @@ function isAnythingRunning({ pods }: WatchUsageOptions): boolean {
   return false;
 }
 
-// One source's readings of one node, and how it has done lately.
-
 /** A source, as one node sees it. */
 interface SourceOfNode {
   /** As it stands in the log and in metrics. */
@@ -184,9 +174,6 @@ class SourceReader {
 function isFailing({ failures }: { readonly failures: number }): boolean {
   return failures >= MAX_FAILED_READS;
 }
-
-// When a source that failed may be tried again: waits grow, so that one that comes and goes is believed less each
-// time.
 
 const MIN_WAIT_MS = 60_000;
 

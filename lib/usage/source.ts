@@ -7,10 +7,6 @@ import type { FailureReason, Reading } from "../api/usage.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { QosClass } from "../units/resources.ts";
 
-// The port through which usage enters the daemon: one endless series of readings per node. The kubelets' summaries are
-// one source of them (`watch_kubelets.ts`), the node's own cgroups another (`cgroup/watch_cgroups.ts`), metrics.k8s.io
-// a third (`metrics_api/watch_metrics_api.ts`); two of them become one by `auto/fall_back.ts`.
-
 /** A node as a source of usage needs to know it. */
 export interface UsageNode {
   readonly name: string;
@@ -67,11 +63,6 @@ export interface WatchUsageOptions {
 /** The node's readings, failed ones among them, until the signal aborts. The iteration does not reject. */
 export type WatchUsage = (node: UsageNode, options: WatchUsageOptions) => AsyncIterable<Reading>;
 
-// One reading per cycle, for as long as the signal lasts. Readings never overlap, and a cycle that was missed (a slow
-// node, a busy consumer) is not made up: the next reading comes at once, and the one after a cycle later. One that is
-// late by less than half a cycle leaves the beat as it is: nodes that a busy moment has held up together would
-// otherwise be read together from then on.
-
 /** What `read` gives, until the signal aborts. Rejects only when `read` does. */
 export async function* readAtInterval<T>(read: () => Promise<T> | T, options: IntervalOptions): AsyncGenerator<T> {
   const { clock, signal, initialDelayMs = 0 } = options;
@@ -90,9 +81,6 @@ export async function* readAtInterval<T>(read: () => Promise<T> | T, options: In
     if (lateMs > toIntervalMs(options) / 2) dueMs += lateMs;
   }
 }
-
-// What do failed reads of a node mean? The daemon tells people of it, and `auto` goes to another source, by the same
-// rules (C51, C54).
 
 /** So many failed reads of a node in a row make a condition and an error, and have another source tried. */
 export const MAX_FAILED_READS = 3;

@@ -4,16 +4,14 @@
  * PEM comes from a `-data` field or from a file. CA files are read again, because they are rotated.
  */
 
-// Reads certificates and keys, from a kubeconfig's `-data` field or from the file that it names.
-
 /** PEM text, or the absolute path of the file that holds it. */
 export type PemSource =
   | { readonly kind: "inline"; readonly pem: string }
   | { readonly kind: "file"; readonly path: string };
 
 /**
- * Gives the PEM text. Rejects with an error that calls it `what`, e.g. "certificate authority", when the file can't be
- * read or there is no PEM block in it: Deno ignores such a text among the CA certificates.
+ * Returns the PEM text. Rejects with an error that calls it `what`, e.g. "certificate authority", if the file cannot be
+ * read or has no PEM block: Deno ignores such a text among the CA certificates.
  */
 export async function readPem(source: PemSource, what: string): Promise<string> {
   const pem = source.kind === "inline" ? source.pem : await readTextFile(source.path, what);
@@ -22,7 +20,7 @@ export async function readPem(source: PemSource, what: string): Promise<string> 
   throw new Error(`Cannot use ${where}: it holds no PEM block (-----BEGIN ...)`);
 }
 
-/** Gives the text of a file. Rejects with an error that calls it `what`, e.g. "token file". */
+/** Returns the text of a file. Rejects with an error that calls it `what`, e.g. "token file". */
 export async function readTextFile(path: string, what: string): Promise<string> {
   try {
     return await Deno.readTextFile(path);
@@ -31,7 +29,7 @@ export async function readTextFile(path: string, what: string): Promise<string> 
   }
 }
 
-/** Says why a file can't be read, and what to do where this process may not. */
+/** Returns why a file cannot be read, and what to do if this process has no permission. */
 export function describeReadError(cause: unknown): string {
   if (cause instanceof Deno.errors.NotCapable) {
     return "podfit has no permission to read there; in its image put the file below /etc/podfit";
@@ -39,16 +37,17 @@ export function describeReadError(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-// The CA certificates of a server, as they are at the moment. Who renews a CA replaces its file, so a file is read
-// again every 60 s, and at once when a certificate was refused by what it held.
-
 /**
- * Gives the CA certificates, PEM; the same array as long as they have not changed. `refusing` are those that have just
- * refused a server's certificate, `null` otherwise. Rejects only while none could be read yet.
+ * Resolves to the CA certificates, PEM; the same array as long as they have not changed. `refusing` are the ones that
+ * have just refused a server's certificate, else `null`. Rejects only before the first successful read.
  */
 export type GetCaCerts = (refusing: readonly string[] | null) => Promise<readonly string[]>;
 
-/** Makes a reader of one source. While its file can't be read, or is no PEM, the last that was good is given. */
+/**
+ * Returns a reader of one source. A file is read again every 60 s, and at once after a certificate was refused, because
+ * CAs are renewed by replacing the file. While the file cannot be read or has no PEM, the last good certificates are
+ * returned.
+ */
 export function createCaSource(source: PemSource, { what, now }: CaCertsOptions): GetCaCerts {
   let known: readonly string[] | null = null;
   let readAt = 0;
@@ -69,9 +68,9 @@ export function createCaSource(source: PemSource, { what, now }: CaCertsOptions)
 }
 
 interface CaCertsOptions {
-  /** What errors call the source, e.g. "certificate authority". */
+  /** The name of the source in errors, e.g. "certificate authority". */
   readonly what: string;
-  /** Gives epoch ms. */
+  /** Returns epoch ms. */
   readonly now: () => number;
 }
 

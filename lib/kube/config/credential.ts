@@ -1,12 +1,11 @@
 /**
  * With which credential does podfit authenticate to a server?
  *
- * A credential is asked for before every request and kept until it expires or the server refuses it.
+ * A credential is asked for before every request and kept until it expires or the server refuses it with 401. So a
+ * rotated credential is in use soon.
+ * https://www.rfc-editor.org/rfc/rfc6750#section-2.1
  */
 import { keepSecret } from "../../runtime/secrets.ts";
-
-// With what podfit authenticates itself to a server. A credential is read for every request, so that a rotated one is
-// in use soon, and a refused one (401) is replaced at once when there is another.
 
 /** Both parts are sent where both are set. */
 export interface Credential {
@@ -21,23 +20,23 @@ export interface ClientCertificate {
 }
 
 /**
- * Gives the credential for a request. `rejected` is the credential that the server has just answered with 401, `null`
- * on the first try; a source that has nothing newer gives an equal one. Rejects when there is none.
+ * Resolves to the credential for a request. `rejected` is the credential that the server has just answered with 401,
+ * `null` on the first try. A source without a newer one returns an equal one. Rejects if there is none.
  */
 export type GetCredential = (rejected: Credential | null) => Promise<Credential>;
 
-/** Says whether two credentials would send the same. */
+/** Returns whether two credentials would send the same. */
 export function isSameCredential(a: Credential, b: Credential): boolean {
   return isSameAuthorization(a.authorization, b.authorization) &&
     isSameCertificate(a.clientCertificate, b.clientCertificate);
 }
 
-/** Says whether two certificates and keys have the same text. */
+/** Returns whether two certificates and keys have the same text. */
 export function isSameCertificate(a: ClientCertificate | null, b: ClientCertificate | null): boolean {
   return a?.cert === b?.cert && a?.key === b?.key;
 }
 
-/** Gives the value of the Authorization header. Throws for a token that no header can hold, without a word of it. */
+/** Returns the value of the Authorization header. Throws for a token that no header can hold, without quoting it. */
 export function toHeader(authorization: Authorization): string {
   if (authorization.kind === "bearer") {
     if (!isSendable(authorization.token)) throw new Error(`Cannot send the token: ${UNSENDABLE}`);
@@ -46,8 +45,6 @@ export function toHeader(authorization: Authorization): string {
   const bytes = new TextEncoder().encode(`${authorization.username}:${authorization.password}`);
   return `Basic ${bytes.toBase64()}`;
 }
-
-// When must a credential be loaded again? Keeps the last one for the requests in between.
 
 export interface LoadedCredential {
   readonly credential: Credential;
@@ -67,7 +64,7 @@ export class CredentialCache {
     this.#options = options;
   }
 
-  /** Rejects with the error of the load where no credential can be given. */
+  /** Rejects with the error of the load if there is no credential. */
   readonly get: GetCredential = async (rejected) => {
     const loaded = this.#loaded;
     const isRejected = loaded !== null && rejected !== null && isSameCredential(rejected, loaded.credential);
@@ -92,12 +89,9 @@ export class CredentialCache {
   }
 }
 
-// A bearer token fit for a header. Text that is not would make fetch throw an error that quotes it, so it is refused
-// where it is read, in words without it. https://www.rfc-editor.org/rfc/rfc6750#section-2.1
-
 /**
- * Gives the token in a text, without the space and line ends around it, and keeps it out of all that podfit writes.
- * Throws what `fail` makes of the reason.
+ * Returns the token in a text, without the space around it, and keeps it out of podfit's output. Throws the error that
+ * `fail` makes of the reason. fetch would quote a bad token in its error, so it is refused here.
  */
 export function parseToken(text: string, fail: (why: string) => Error): string {
   const token = text.trim();
@@ -107,7 +101,7 @@ export function parseToken(text: string, fail: (why: string) => Error): string {
   return token;
 }
 
-/** Says whether a token can be sent: all of it are letters, digits and signs of ASCII. */
+/** Returns whether a token can be sent: it has only letters, digits and signs of ASCII. */
 export function isSendable(token: string): boolean {
   return /^[\x21-\x7e]+$/.test(token);
 }
@@ -123,15 +117,15 @@ function isSameAuthorization(a: Authorization | null, b: Authorization | null): 
 }
 
 interface CredentialCacheOptions {
-  /** Gives epoch ms. */
+  /** Returns epoch ms. */
   readonly now: () => number;
   /**
-   * Whether an expired credential is still given while it cannot be loaded again. True for files, whose expiry is only
+   * Whether an expired credential is still used while it cannot be loaded again. True for files: their expiry is only
    * the time to read them again.
    */
   readonly outlivesFailure: boolean;
 }
 
-/** Why a token was refused, without a word of it. */
+/** Why a token was refused; it does not quote the token. */
 const UNSENDABLE = "it has a space, a line break or another character that no header can hold within the token; " +
   "write the token alone, on one line";

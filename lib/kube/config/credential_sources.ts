@@ -2,6 +2,8 @@
  * Where does a credential come from? From the kubeconfig itself, from files, or from a program (ExecCredential).
  *
  * Files are read again at intervals, because other programs replace them in place.
+ *
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
  */
 import type { Clock } from "../../runtime/clock.ts";
 import { keepSecret } from "../../runtime/secrets.ts";
@@ -17,12 +19,10 @@ import {
 } from "./credential.ts";
 import type { ClusterEntry, ExecConfig, KeyPair, User } from "./kubeconfig.ts";
 
-// The credential that a kubeconfig or a service account gives itself: a token, a password, a certificate, inline or in
-// files. Others replace the files in place, so they are read again every 60 s, and at once when the server refuses
-// what was read.
-
 /**
- * Makes a reader that rejects while nothing could be read yet, and gives the last credential when a file is gone later.
+ * Returns a reader of a token, a password or a certificate. Files are read again every 60 s, and at once when the
+ * server refuses their content. It rejects before the first successful read, and returns the last credential when a
+ * file is gone later.
  */
 export function createGivenCredential(user: GivenUser, options: { readonly now: () => number }): GetCredential {
   async function load(): Promise<LoadedCredential> {
@@ -31,11 +31,10 @@ export function createGivenCredential(user: GivenUser, options: { readonly now: 
   return new CredentialCache(load, { now: options.now, outlivesFailure: true }).get;
 }
 
-// Credentials that a program prints, as `aws eks get-token` does: one ExecCredential on standard output, kept until it
-// expires or the server refuses it. podfit has no terminal, so plugins run without interaction.
-// https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
-
-/** Makes a reader that runs the plugin when it must. Throws for a configuration that can never work. */
+/**
+ * Returns a reader that runs the plugin, such as `aws eks get-token`, when it must. The plugin runs without
+ * interaction, because podfit has no terminal. Throws for a configuration that can never work.
+ */
 export function createExecCredential(user: ExecUser, options: ExecOptions): GetCredential {
   const { exec } = user;
   if (!API_VERSIONS.includes(exec.apiVersion)) {
@@ -199,9 +198,6 @@ function failure(user: ExecUser, why: string): Error {
   return new Error(`Cannot get credentials of user "${user.name}" from exec plugin "${user.exec.command}": ${why}`);
 }
 
-// Runs a program to its end and gives what it printed. The signal ends the wait in any case, even when a child of the
-// program still holds the output open.
-
 /**
  * `missing`: not found, or not executable. `forbidden`: this process may not run programs. `aborted`: killed when the
  * signal aborted.
@@ -219,11 +215,12 @@ interface ProgramOptions {
   readonly signal: AbortSignal;
 }
 
-/** What comes after this much is read and dropped. */
+/** Output beyond this limit is read and dropped. */
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 
 /**
- * Resolves with the result, also when the program fails or the signal aborts; rejects when it can't be started at all.
+ * Resolves with the result, also when the program fails or the signal aborts. The signal ends the wait even when a
+ * child of the program holds the output open. Rejects if the program cannot be started.
  */
 async function runProgram(command: string, options: ProgramOptions): Promise<ProgramResult> {
   const { signal } = options;
@@ -262,7 +259,7 @@ function killIfRunning(child: Deno.ChildProcess): void {
   try {
     child.kill("SIGKILL");
   } catch {
-    // It has just ended by itself.
+    // It has just ended.
   }
 }
 

@@ -2,13 +2,12 @@
  * What does a kubeconfig contain, and which server and user does a context name?
  *
  * A setting that podfit cannot honour is refused, with what to do instead.
+ *
+ * https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/
  */
 import type { PemSource } from "./certificates.ts";
 
-// What is in a kubeconfig, and what several of them make together.
-// https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/
-
-/** One kubeconfig file, or several merged. `null` stands for an absent or empty field. */
+/** One kubeconfig file, or several merged. `null` = an absent or empty field. */
 export interface Kubeconfig {
   /** The files in order, for error messages. */
   readonly paths: readonly string[];
@@ -79,9 +78,6 @@ export function mergeKubeconfigs(configs: readonly Kubeconfig[]): Kubeconfig {
   };
 }
 
-// Which server and which user does a context mean, and can podfit use them? A setting that podfit or native fetch
-// cannot honour is refused with what to do instead: ignoring an `as` or a `tls-server-name` would change who acts.
-
 export interface KubeContext {
   /** The file and the context's name, for error messages. */
   readonly source: string;
@@ -105,7 +101,10 @@ export interface KeyPair {
   readonly key: PemSource;
 }
 
-/** Resolves a context by its name, or the current one for `null`. Throws when it is not there or can't be used. */
+/**
+ * Returns a context by its name, or the current one for `null`. Throws if it is not there, or if podfit or native fetch
+ * cannot honour it: to ignore an `as` or a `tls-server-name` would change the user or the server.
+ */
 export function getContext(config: Kubeconfig, name: string | null): KubeContext {
   const files = config.paths.map((path) => `"${path}"`).join(", ");
   const chosen = name ?? config.currentContext;
@@ -211,7 +210,7 @@ function getUser(user: UserEntry, { name, refuse }: { readonly name: string; rea
 function getAuthorization(user: UserEntry, refuse: Refuse): GivenAuthorization | null {
   const hasToken = user.token !== null || user.tokenFile !== null;
   if (hasToken && user.username !== null) throw refuse("has both a token and a username: keep one of them");
-  // The file wins over a token beside it, as in kubectl: it is the one that gets renewed.
+  // The file wins over a token in the same entry, as in kubectl: the file is the one that is renewed.
   if (user.tokenFile !== null) return { kind: "tokenFile", path: user.tokenFile };
   if (user.token !== null) return { kind: "token", token: user.token };
   if (user.username !== null) return { kind: "basic", username: user.username, password: user.password ?? "" };

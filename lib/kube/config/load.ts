@@ -1,7 +1,9 @@
 /**
  * Which API server does podfit use, and as which user?
  *
- * The configuration comes from kubeconfig files or from the service account of the pod.
+ * The configuration comes from kubeconfig files or from the service account of the pod. Paths and variables come from
+ * lib/cli.
+ * https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/
  */
 import { delimiter } from "node:path";
 import type { Clock } from "../../runtime/clock.ts";
@@ -9,9 +11,6 @@ import { createCaSource, describeReadError, type GetCaCerts, readTextFile } from
 import type { GetCredential } from "./credential.ts";
 import { createExecCredential, createGivenCredential } from "./credential_sources.ts";
 import { getContext, type Kubeconfig, mergeKubeconfigs } from "./kubeconfig.ts";
-
-// Which API server, and as whom? Looks for a configuration in kubeconfig files and in the pod's own service account.
-// Paths and variables come from lib/cli.
 
 /** Where a configuration may come from, in the order in which it is looked for. */
 export interface ConfigSources {
@@ -28,7 +27,7 @@ export interface ConfigSources {
 }
 
 /**
- * Gives the configuration of the first source that is named or there. Rejects when there is none, or when it can't be
+ * Returns the configuration of the first source that is named or exists. Rejects if there is none, or if it cannot be
  * used; the message says what to do. Reads files, and sends nothing.
  */
 export async function loadServerConfig(sources: ConfigSources, lifetime: Lifetime): Promise<ServerConfig> {
@@ -44,25 +43,19 @@ export async function loadServerConfig(sources: ConfigSources, lifetime: Lifetim
   );
 }
 
-// Everything that is needed to reach an API server, from whatever configuration.
-
 export interface ServerConfig {
   /** A file and context, or "in-cluster", for error messages. */
   readonly source: string;
   /** Without a trailing slash. It may hold a path, as behind a proxy such as Rancher. */
   readonly origin: string;
   readonly namespace: string;
-  /** CA certificates in PEM: they alone are trusted. Where there are none, the roots of the runtime are. */
+  /** CA certificates in PEM: only they are trusted. Without any, the roots of the runtime are. */
   readonly caCerts: readonly string[];
-  /** Gives those of the moment; absent where they never change. */
+  /** Returns the current ones; absent if they never change. */
   readonly getCaCerts?: GetCaCerts;
   readonly proxyUrl: string | null;
   readonly getCredential: GetCredential;
 }
-
-// How a pod reaches the API server of its own cluster: the address from two environment variables, CA, token and
-// namespace from the service account volume, whose token the kubelet renews.
-// https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/
 
 /** Where a kubelet mounts the service account of a pod. */
 export const SERVICE_ACCOUNT_ROOT = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -144,24 +137,21 @@ interface InClusterOptions {
   readonly root?: string;
 }
 
-// Reads kubeconfig files. Missing files of a list are skipped, as kubectl does. A list without any file that exists is
-// an error, because podfit would otherwise act on a cluster that nobody named.
-
-/** Gives the paths in the value of KUBECONFIG. Empty parts are ignored. */
+/** Returns the paths in the value of KUBECONFIG. Empty parts are ignored. */
 function splitPaths(variable: string): readonly string[] {
   return variable.split(delimiter).filter((path) => path !== "");
 }
 
 /**
- * Reads and merges kubeconfig files. With `mustExist` each of them must exist, otherwise one is enough. Rejects with an
- * error that names the file.
+ * Reads and merges kubeconfig files. With `mustExist` each of them must exist; otherwise one is enough, and missing
+ * ones are skipped as in kubectl. Rejects with an error that names the file.
  */
 async function loadKubeconfigs(
   paths: readonly string[],
   options: { readonly mustExist: boolean },
 ): Promise<Kubeconfig> {
   const files = await Promise.all(paths.map(async (path) => ({ path, text: await readFileIfExists(path) })));
-  // Loaded on request: in a cluster podfit needs no YAML parser.
+  // Loaded on demand: in a cluster podfit needs no YAML parser.
   const { parseKubeconfig } = await import("./parse_kubeconfig.ts");
   const found = files.flatMap(({ path, text }) => text === null ? [] : [parseKubeconfig({ path, text })]);
   if (found.length === 0 || (options.mustExist && found.length < paths.length)) {

@@ -2,15 +2,14 @@
  * How does the text of a kubeconfig file become typed entries?
  *
  * Errors name the file and the path of the field. They never quote a value, because it may be a secret.
+ *
+ * https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
  */
 import { dirname, isAbsolute, join } from "node:path";
 import { isRecord } from "../../units/untrusted.ts";
 import type { PemSource } from "./certificates.ts";
 import type { ClusterEntry, ContextEntry, ExecConfig, Kubeconfig, UserEntry } from "./kubeconfig.ts";
 import { parse as parseYaml } from "../../runtime/yaml.ts";
-
-// Parses one kubeconfig file. It only reads what the file says: entries that podfit may never use are not judged here.
-// https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
 
 /**
  * Parses the text of a kubeconfig file. Throws an error that names the file and the field, and never quotes a value.
@@ -138,10 +137,7 @@ function resolveFromFile(file: string, path: string): string {
   return isAbsolute(path) ? path : join(dirname(file), path);
 }
 
-// Typed values of a kubeconfig document. A field that is absent, null or empty is `null`, as kubectl reads it. A value
-// of another type throws an error that names the file and the field but never quotes the value, which may be a secret.
-
-/** A value that nobody has checked yet, and its place. */
+/** A value that is not checked yet, and its place. */
 interface Field {
   /** The file. */
   readonly path: string;
@@ -152,12 +148,12 @@ interface Field {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Gives the field `name` of an object whose fields were read. */
+/** Returns the field `name` of an object. */
 function atPath(parent: Field, name: string, fields: Fields): Field {
   return { path: parent.path, at: `${parent.at}.${name}`, value: fields[name] };
 }
 
-/** Gives the fields of an object. Throws for another type. */
+/** Returns the fields of an object; `null` for an absent, null or empty one, as in kubectl. Throws for another type. */
 function parseRecordField(field: Field): Fields | null {
   const value = field.value ?? null;
   if (value === null) return null;
@@ -165,21 +161,21 @@ function parseRecordField(field: Field): Fields | null {
   return value;
 }
 
-/** Gives the items of a list, none for an absent one. Throws for another type. */
+/** Returns the items of a list, none for an absent one. Throws for another type. */
 function parseListField(field: Field): readonly Field[] {
   const value = field.value ?? [];
   if (!Array.isArray(value)) throw wrongType(field, "a list");
   return value.map((item: unknown, index) => ({ path: field.path, at: `${field.at}[${index}]`, value: item }));
 }
 
-/** Gives a string that is not empty. Throws for another type. */
+/** Returns a string that is not empty, or `null`. Throws for another type. */
 function parseStringField(field: Field): string | null {
   const value = field.value ?? "";
   if (typeof value !== "string") throw wrongType(field, "a string");
   return value === "" ? null : value;
 }
 
-/** Gives a boolean, false for an absent one. Throws for another type. */
+/** Returns a boolean, false for an absent one. Throws for another type. */
 function parseBooleanField(field: Field): boolean {
   const value = field.value ?? false;
   if (typeof value !== "boolean") throw wrongType(field, "true or false");

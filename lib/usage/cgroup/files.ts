@@ -2,13 +2,11 @@
  * Where are the cgroups of pods, and how are their files read? The place differs by cgroup version and by driver.
  *
  * Files stay open, because opening them costs more than reading them.
+ *
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cgroup_manager_linux.go
  */
 import type { QosClass } from "../../units/resources.ts";
 import type { UsagePod } from "../source.ts";
-
-// The files of a mounted cgroup file system. They are read synchronously, as awaiting hundreds of small files takes
-// four times as long, and stay open: Deno looks at each part of a path before it opens it, which costs more than to
-// read. Nothing outside of the mount is read, and nothing of any length.
 
 /** A mounted cgroup file system. Paths are relative to it, of names that contain no slash; none of it throws. */
 export interface CgroupFiles {
@@ -90,11 +88,6 @@ export function openCgroupFiles(root: string): CgroupFiles & Disposable {
     },
   };
 }
-
-// Where a node keeps the cgroups of its pods. That differs by cgroup version, by the kubelet's and the runtime's
-// cgroup driver (systemd or cgroupfs) and by the kubelet's cgroupRoot: kubepods/burstable/podUID/ID
-// kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podUID_WITH_UNDERSCORES.slice/cri-containerd-ID.scope
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cgroup_manager_linux.go
 
 /** The mounted tree, and the cgroups in it under which pods are. */
 export interface Hierarchy {

@@ -3,6 +3,10 @@
  * are read and parsed.
  *
  * Text that is not a number of the expected kind gives `null`.
+ *
+ * https://docs.kernel.org/admin-guide/cgroup-v2.html
+ * https://docs.kernel.org/admin-guide/cgroup-v1/index.html
+ * https://docs.kernel.org/accounting/psi.html
  */
 import type { PodUsage, Point, Pressure, Reading } from "../../api/usage.ts";
 import type { Clock } from "../../runtime/clock.ts";
@@ -24,9 +28,6 @@ import {
   toPodPath,
 } from "./files.ts";
 
-// Usage from the cgroups of the node that podfit itself runs on: as fresh as the second, where a kubelet's summary is
-// 10 to 19 s old, and without asking anybody (L61).
-
 /** Reads `files` as often as the shortest interval asks for, at most each second; other nodes cannot be read. */
 export function watchCgroups(files: CgroupFiles, options: WatchCgroupsOptions): WatchUsage {
   const { clock } = options;
@@ -36,9 +37,6 @@ export function watchCgroups(files: CgroupFiles, options: WatchCgroupsOptions): 
     yield* readAtInterval(() => toReading(node, { ...options, reader, watch }), { ...watch, clock });
   };
 }
-
-// Reads the cgroups of tracked containers. Where one lies is found out once for each instance of a container; from
-// then on its files are read by their paths, and a cgroup that has gone is the end of the instance.
 
 /** What one look at the tracked pods gave. */
 export type CgroupReading =
@@ -152,10 +150,6 @@ export class CgroupReader implements Disposable {
     return place;
   }
 }
-
-// What the text of a cgroup's files says. A container can write to none of them, but a mount may hold anything: what
-// is no number of the expected kind is `null`, and nothing throws. https://docs.kernel.org/admin-guide/cgroup-v2.html,
-// https://docs.kernel.org/admin-guide/cgroup-v1/index.html, https://docs.kernel.org/accounting/psi.html
 
 /** `null` when usage is not what the files of this version have. */
 export function parseContainer(texts: ContainerTexts, version: 1 | 2): ContainerNumbers | null {

@@ -1,5 +1,7 @@
 /**
  * How is a part of a large JSON answer parsed? A shape names the fields, and nothing else is built in memory.
+ *
+ * https://www.rfc-editor.org/rfc/rfc8259
  */
 import {
   type Cursor,
@@ -15,11 +17,6 @@ import {
   unexpected,
   UTF8,
 } from "./scanner.ts";
-
-// Reads from JSON what a shape names and builds nothing of the rest. `JSON.parse` makes a value of everything: 31 MiB
-// of `{},` are 1.9 GiB and seconds of a blocked event loop, though a kubelet's summary needs a few numbers of a few
-// pods. Here time grows with the bytes, by some nanoseconds each, and memory with what is kept.
-// https://www.rfc-editor.org/rfc/rfc8259
 
 /** What was read, and how many entries of lists were beyond their bound. */
 export interface Projection {
@@ -67,8 +64,6 @@ export function* projectEntries(
   if (skipSpace(cursor) !== END) throw unexpected(cursor);
   return hasList ? cursor.omitted : null;
 }
-
-// What is to be read of JSON, as `project.ts` takes it.
 
 /**
  * What is wanted of a value. `value`: a number, text, true, false or null. What has another kind than its shape is given

@@ -2,8 +2,6 @@
  * How are the bytes of JSON scanned? Numbers and words are parsed, and values that no shape names are skipped.
  */
 
-// A place in the bytes of JSON, and the reading of what is rare in a summary.
-
 /** Where reading is. */
 export interface Cursor {
   readonly bytes: Uint8Array;
@@ -46,8 +44,6 @@ export function unexpected({ bytes, at }: Cursor): SyntaxError {
   return new SyntaxError(`unexpected ${JSON.stringify(UTF8.decode(bytes.subarray(at, at + 1)))}`);
 }
 
-// Reads numbers of JSON, as `JSON.parse` does.
-
 /** Integers and short fractions are added up digit by digit, which is exact below 2^53; others are left to `Number`. */
 export function parseNumber(cursor: Cursor): number {
   const { bytes, at: start } = cursor;
@@ -78,10 +74,6 @@ export function parseNumber(cursor: Cursor): number {
   cursor.at = at;
   return isNegative ? -digits : digits;
 }
-
-// Passes over what is not read. Only strings and brackets are looked at there: what else is wrong in what nobody reads
-// does no harm. The bytes have names of this file's own, as the engine makes faster code of those than of imported
-// ones.
 
 /** The next byte that is no space, where the cursor stays; END behind the last one. */
 export function skipSpace(cursor: Cursor): number {

@@ -9,9 +9,6 @@ import { createTlsClient, type StatusAnswer, UnverifiedClient } from "../../kube
 import { findAddressPurpose, LOOPBACK } from "../../units/address.ts";
 import type { KubeletAddress } from "../source.ts";
 
-// HTTPS to kubelets. Verified with native fetch; or, only when an operator asks for it, with any certificate accepted,
-// for which node:https has to serve, as native fetch can't do that for one client. Never used for the API server.
-
 /** No Request: fetch would make another one of it, with a signal more, for each poll of each node. */
 export interface KubeletRequest {
   readonly headers: Readonly<Record<string, string>>;
@@ -70,11 +67,6 @@ export class KubeletClient implements Disposable {
     return this.#connections;
   }
 }
-
-// At which of a node's addresses is its kubelet asked? Whoever may write the node's status chooses them, and podfit
-// sends a credential there. So only an IP address is dialed, unless the operator asks for names, which are whatever
-// DNS makes of them, and none that leads back to podfit's own machine, to a metadata service of a cloud or to many at
-// once.
 
 /** The types of a node's addresses: https://kubernetes.io/docs/reference/node/node-status/#addresses */
 export const ADDRESS_TYPES = ["InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS"] as const;

@@ -1,5 +1,7 @@
 /**
  * Which credential do kubelets get? Tokens of a service account that may read usage and nothing else.
+ *
+ * https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-request-v1/
  */
 import { readText } from "../../kube/body.ts";
 import { type Credential, type GetCredential, isSameCredential, isSendable } from "../../kube/config/credential.ts";
@@ -9,10 +11,6 @@ import type { ApiServer } from "../../kube/transport.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { keepSecret } from "../../runtime/secrets.ts";
 import { isRecord } from "../../units/untrusted.ts";
-
-// The credential that kubelets get: tokens of a service account that may read usage and nothing else, so that what one
-// machine is told can't resize pods. podfit asks for them and renews them before they end.
-// https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-request-v1/
 
 /** The service account of deploy/install.yaml that tokens are asked for, in podfit's own namespace. */
 export const KUBELET_ACCOUNT = "podfit-kubelet";

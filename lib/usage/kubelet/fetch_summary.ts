@@ -2,6 +2,8 @@
  * How is `/stats/summary` of a node fetched? From its kubelet, or through the proxy of the API server.
  *
  * A failure is a value. Its message says what is missing and what to do.
+ *
+ * https://kubernetes.io/docs/reference/access-authn-authz/kubelet-authn-authz/
  */
 import type { FailureReason } from "../../api/usage.ts";
 import { BodyTooLarge, discard, readBytes, readErrorText } from "../../kube/body.ts";
@@ -15,11 +17,6 @@ import { getComputeQueue, type RunQueued } from "../../runtime/event_loop.ts";
 import { abortable } from "../../runtime/tasks.ts";
 import type { KubeletAddress } from "../source.ts";
 import { type AddressType, type KubeletAnswer, KubeletClient, toKubeletOrigin } from "./client.ts";
-
-// Fetches `/stats/summary` of a node: from its kubelet, or through the API server's proxy. A failure is a value whose
-// message says what is missing and what to do. The proxy needs `nodes/proxy`, which also lets its holder run commands
-// in any container of the node, so it is the second choice:
-// https://kubernetes.io/docs/reference/access-authn-authz/kubelet-authn-authz/
 
 /** How kubelets are dialed. */
 export interface DirectSourceOptions extends SourceOptions {
@@ -92,8 +89,6 @@ export function createProxySource(server: ApiServer, options: SourceOptions): Su
   return { fetchSummary, [Symbol.dispose]() {} };
 }
 
-// The port to summaries: what a kubelet answers to a poll, by whatever way it was asked.
-
 /** A node and where its kubelet answers. */
 export interface NodeAddress extends KubeletAddress {
   readonly name: string;
@@ -157,9 +152,6 @@ function limitRereads(readCredential: GetCredential, clock: Pick<Clock, "monoton
     return rereading = reading;
   };
 }
-
-// What became of the question for a summary: its bytes, or why there are none, in words that say what is missing and
-// what to do. Both ways to a kubelet, with its certificate checked or not, fail in the same words.
 
 /** One question for a node's summary. */
 interface SummaryCall {

@@ -1,13 +1,11 @@
 /**
  * How do the bytes of `/stats/summary` become usage by pod? A node may be compromised, so every value is checked.
+ *
+ * https://docs.kernel.org/accounting/psi.html
  */
 import type { PodCpu, PodUsage, Point, Pressure } from "../../api/usage.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import { type Projection, projectJson, recordShape, type Shape } from "../json/projection.ts";
-
-// From the bytes of a kubelet's `/stats/summary` to usage by pod. A node may be compromised and a proxy may answer in
-// its place, so nothing is believed: what can't be true is left out and counted, and nothing throws. Cheap on purpose:
-// of pods that are not tracked nothing is built, and of the others only what is read.
 
 /** Which pods are read, and what time it is on the node. */
 export interface SummaryOptions {
@@ -59,10 +57,6 @@ export function parseSummary(bytes: Uint8Array, options: SummaryOptions): Summar
   }
   return { kind: "summary", node, pods, skipped };
 }
-
-// The CPU pressure (PSI) that a kubelet's summary has of a container, since 1.34. Its total is documented in ns and is
-// so only while the runtime's own numbers are served, which is in a container's first 13 to 22 s, or for ever on nodes
-// without cAdvisor; cAdvisor passes on the kernel's microseconds: https://docs.kernel.org/accounting/psi.html
 
 /**
  * `psi` is untrusted; `ageMs`: how long the instance has run. `null` where nothing is measured: some = full = 0 is what

@@ -9,9 +9,6 @@ import { readAtInterval, type UsageNode, type WatchUsage, type WatchUsageOptions
 import type { FetchSummary, SummaryAnswer, SummarySource } from "./fetch_summary.ts";
 import { parseSummary } from "./parse_summary.ts";
 
-// Usage from the summaries of kubelets. Nodes are polled in groups, so that a large cluster is neither asked nor held
-// in memory all at once, and one wake of the process serves many polls: alone each would cost twice as much.
-
 /** Polls `source`, which must live as long as any of the watches. */
 export function watchKubelets(
   { fetchSummary }: Pick<SummarySource, "fetchSummary">,
@@ -31,8 +28,6 @@ export function watchKubelets(
     }
   };
 }
-
-// The readings of one kubelet, one per cycle: its summary is fetched and parsed, and what fails is a reading too.
 
 /** How one node is polled. */
 export interface PollOptions extends WatchUsageOptions {

@@ -1,15 +1,13 @@
 /**
  * How do the bytes of metrics.k8s.io become usage by pod? Any program may serve that API, so every value is checked.
+ *
+ * https://github.com/kubernetes/metrics/blob/v0.36.0/pkg/apis/metrics/v1beta1/types.go
  */
 import { parseAmount } from "../../units/quantity.ts";
 import type { Resource } from "../../units/resources.ts";
 import { parseDuration, parseTime } from "../../units/time.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import { projectEntries, projectJson, recordShape, type Shape } from "../json/projection.ts";
-
-// From the bytes of metrics.k8s.io to usage by pod: rates of CPU and working sets, as metrics-server and its like
-// write them. Whoever serves that API may be anybody's program, so nothing is believed: what can't be true is left out
-// and counted. https://github.com/kubernetes/metrics/blob/v0.36.0/pkg/apis/metrics/v1beta1/types.go
 
 /** What a container used. */
 interface ContainerMetrics {

@@ -2,6 +2,8 @@
  * How is usage fetched from metrics.k8s.io? One answer serves many nodes.
  *
  * It is coarser than a summary: it has rates over the time between two polls of metrics-server.
+ *
+ * https://kubernetes.io/docs/tasks/debug/debug-cluster/resource-metrics-pipeline/
  */
 import type { FailureReason, PodUsage, Point, Reading } from "../../api/usage.ts";
 import { BodyTooLarge, readBytes, readErrorText } from "../../kube/body.ts";
@@ -13,10 +15,6 @@ import { getComputeQueue } from "../../runtime/event_loop.ts";
 import { abortable } from "../../runtime/tasks.ts";
 import { readAtInterval, type UsageNode, type UsagePod, type WatchUsage, type WatchUsageOptions } from "../source.ts";
 import { parsePodMetrics, parsePodMetricsList, type PodMetrics, type PodMetricsOptions } from "./parse_pod_metrics.ts";
-
-// Usage from metrics.k8s.io: coarser than a kubelet's summary, as metrics-server reads that every 15 s and gives rates
-// over the time between two of them. It tells neither page cache nor pressure, kills or the node's clock, so no memory
-// limit is lowered by it (C46). One list serves all nodes.
 
 /** Whom is asked, and for which pods. */
 export interface MetricsApiOptions {
@@ -208,9 +206,6 @@ function toFailedReading(
   };
 }
 
-// Asks metrics.k8s.io for usage: of all pods, of a namespace's, or of one pod. A failure is a value whose message says
-// what is missing and what to do. https://kubernetes.io/docs/tasks/debug/debug-cluster/resource-metrics-pipeline/
-
 /** What is asked for: everything, a namespace, or a pod. */
 interface Part {
   readonly namespace: string | null;
@@ -329,8 +324,6 @@ function toRefused({ code, message, details }: ApiError, { namespace, pod }: Par
 function fail(reason: FailureReason, why: string): PodMetricsAnswer {
   return { kind: "failed", reason, why };
 }
-
-// One answer for many nodes: who asks soon after another gets what that one got.
 
 /** As long as metrics-server needs at least for a newer point, less what timers ring early or late, ms. */
 const SHARED_MS = 14_000;
