@@ -127,7 +127,7 @@ export function createElection(options: ElectionOptions): Election {
     }
   }
 
-  /** The work has ended: other candidates need not wait longer. Does not reject when there is no answer. */
+  /** The work has ended: other candidates need not wait longer. Does not reject without an answer. */
   async function release(): Promise<void> {
     if (!isLeading()) return;
     untilMs = -Infinity;
@@ -173,7 +173,7 @@ interface ElectionOptions {
 
 /** The callbacks of an election. They must not throw. */
 interface ElectionListener {
-  /** Another process leads, or none (`null`), as far as it is known. Called for the first read, and when it changes. */
+  /** Another process leads, or none (`null`), as far as known. Called for the first read, and when it changes. */
   readonly onStandby: (holder: string | null) => void;
   readonly onLeading: () => void;
   readonly onLost: (why: string) => void;

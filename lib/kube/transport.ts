@@ -7,8 +7,8 @@ import { type Answer, discard } from "./body.ts";
 import { type Credential, type GetCredential, isSameCredential } from "./config/credential.ts";
 
 /**
- * Sends a request with credentials and TLS. Retries nothing but a 401, once, when there is a newer credential. Rejects
- * with the signal's reason, or with an error that names the server when there is no answer.
+ * Sends a request with credentials and TLS. Retries nothing but a 401, once, if there is a newer credential. Rejects
+ * with the signal's reason, or, without an answer, with an error that names the server.
  */
 export type Transport = (request: Request, options?: SendOptions) => Promise<Response>;
 

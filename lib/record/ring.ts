@@ -30,7 +30,7 @@ export interface RingRules<R> {
   readonly compare: (before: R, next: R) => Repetition;
   /** The first record of such a run is kept in addition to the newest. */
   readonly keepsFirst: (record: R) => boolean;
-  /** A record is compared with the last one of its own lane. */
+  /** A record is compared with the last one of the same lane. */
   readonly getLane: (record: R) => string;
   /** One line, without the newline. */
   readonly format: (run: Run<R>) => string;
@@ -49,10 +49,10 @@ interface OpenRun<R> extends Run<R> {
 }
 
 interface Chunk {
-  /** One character of it is one byte. */
+  /** Packed lines; one character is one byte. */
   readonly packed: string;
   readonly lines: number;
-  /** Of its newest record. */
+  /** When its newest record was made, epoch ms. */
   readonly at: number;
 }
 

@@ -1,7 +1,9 @@
 /**
  * Which of two sources is used for a node? The better one, and the other one while the better one fails.
  *
- * The choice is made for each node separately.
+ * Each node is judged separately. A failing source is left once the other has given usage. The better one returns after
+ * several good readings in a row, tried after growing waits. Readings of one source are given at a time: a change of
+ * the source counts as another instance of each container, so the streaks of the node's pods start again.
  */
 import type { Reading } from "../api/usage.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -13,14 +15,14 @@ import {
   type WatchUsageOptions,
 } from "./source.ts";
 
-/** Readings say by `served` whose they are. */
+/** Returns a source of which each reading names its origin in `served`. */
 export function createAutoSource(better: NamedSource, other: NamedSource, options: AutoSourceOptions): WatchUsage {
   return async function* (node, watch) {
     const first: SourceOfNode = { ...better, timeouts: new RetryTimeouts(options) };
     const second: SourceOfNode = { ...other, timeouts: new RetryTimeouts(options) };
     let serving = new SourceReader(first, node, watch);
     let trial: SourceReader | null = null;
-    // Why the source that does not serve is no better.
+    // Why the idle source is not better.
     let elsewhere: string | null = null;
 
     const mark = (reading: Reading): Reading => {
@@ -79,7 +81,7 @@ export function createAutoSource(better: NamedSource, other: NamedSource, option
 /** A source and its name. */
 type NamedSource = Pick<SourceOfNode, "name" | "watchUsage">;
 
-/** The time, and a number from 0 to 1 that spreads the tries of many nodes. */
+/** The clock, and a random number from 0 to 1 that spreads the tries of many nodes. */
 interface AutoSourceOptions {
   readonly clock: Pick<Clock, "monotonic">;
   readonly random: () => number;
@@ -88,7 +90,9 @@ interface AutoSourceOptions {
 /** Readings in a row, so that a source that fails now and then does not come and go. */
 const RETURN_AFTER = 3;
 
-/** A node that is down is in the list of metrics.k8s.io no more, and that is no failure: it has nothing of the node. */
+/**
+ * metrics.k8s.io does not list a node that is down. This is not a failure, but the reading has no usage of the node.
+ */
 function isUseful(reading: Reading, watch: WatchUsageOptions): boolean {
   return reading.kind === "usage" && (reading.pods.size > 0 || !isAnythingRunning(watch));
 }
@@ -98,15 +102,15 @@ function isAnythingRunning({ pods }: WatchUsageOptions): boolean {
   return false;
 }
 
-/** A source, as one node sees it. */
+/** The source of one node. */
 interface SourceOfNode {
-  /** As it stands in the log and in metrics. */
+  /** The name in the log and in metrics. */
   readonly name: string;
   readonly watchUsage: WatchUsage;
   readonly timeouts: RetryTimeouts;
 }
 
-/** A reading, or the end, and whose it is. */
+/** A reading, or the end, with its source. */
 interface NextReading {
   readonly reader: SourceReader;
   readonly result: IteratorResult<Reading, unknown>;
@@ -128,17 +132,17 @@ class SourceReader {
     this.#readings = source.watchUsage(node, { ...watch, signal })[Symbol.asyncIterator]();
   }
 
-  /** In a row, up to now. What does not heal by itself counts as many. */
+  /** Failures in a row. A failure that needs an operator counts as many. */
   get failures(): number {
     return this.#failures;
   }
 
-  /** In a row, up to now. */
+  /** Good readings in a row. */
   get successes(): number {
     return this.#successes;
   }
 
-  /** Why the last one failed; `null` before any did. */
+  /** Why the last reading failed; `null` before the first failure. */
   get why(): string | null {
     return this.#why;
   }
@@ -165,19 +169,19 @@ class SourceReader {
 
   close(): void {
     this.#ending.abort();
-    // What it holds is put away, also where nobody waits for its next reading.
+    // The source's resources are released even if no caller waits for the next reading.
     void this.#readings.return?.();
   }
 }
 
-/** Says whether a source is to be left, if there is another. */
+/** Returns whether a source should be left, if there is another. */
 function isFailing({ failures }: { readonly failures: number }): boolean {
   return failures >= MAX_FAILED_READS;
 }
 
 const MIN_WAIT_MS = 60_000;
 
-/** How one source does for one node. */
+/** When a failed source may be tried again. Waits grow, so that an unstable source is used less and less. */
 class RetryTimeouts {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #random: () => number;
@@ -186,7 +190,7 @@ class RetryTimeouts {
   #untilMs = -Infinity;
   #servesSinceMs: number;
 
-  /** `random` gives a number from 0 to 1. */
+  /** `random` returns a number from 0 to 1. */
   constructor({ clock, random }: { readonly clock: Pick<Clock, "monotonic">; readonly random: () => number }) {
     this.#clock = clock;
     this.#random = random;
@@ -199,7 +203,7 @@ class RetryTimeouts {
     return nowMs >= this.#untilMs || isUrgent && nowMs - this.#failedAtMs >= URGENT_WAIT_MS;
   }
 
-  /** It was tried, and failed. */
+  /** The try has failed. */
   recordFailure(): void {
     const nowMs = this.#clock.monotonic();
     this.#failedAtMs = nowMs;
@@ -207,12 +211,12 @@ class RetryTimeouts {
     this.#waitMs = Math.min(2 * this.#waitMs, MAX_WAIT_MS);
   }
 
-  /** It serves from now on. */
+  /** The source is in use from now on. */
   startServing(): void {
     this.#servesSinceMs = this.#clock.monotonic();
   }
 
-  /** It has served, and fails now: what went well for long is forgiven. */
+  /** The source was in use and fails now: after a long good time the wait starts at the shortest again. */
   stopServing(): void {
     if (this.#clock.monotonic() - this.#servesSinceMs >= MAX_WAIT_MS) this.#waitMs = MIN_WAIT_MS;
     this.recordFailure();

@@ -7,19 +7,19 @@ import type { FailureReason, Reading } from "../api/usage.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { QosClass } from "../units/resources.ts";
 
-/** A node as a source of usage needs to know it. */
+/** The fields of a node that a source needs. */
 export interface UsageNode {
   readonly name: string;
-  /** Read anew for each reading: a node that comes back may have another address. */
+  /** Read again for each reading: a node that returns may have another address. */
   readonly getAddress: () => KubeletAddress;
 }
 
-/** What a node's status says of its kubelet. The node writes it, so nothing of it is believed. */
+/** The kubelet's address by the node's status. The node writes it, so it is not trusted. */
 export interface KubeletAddress {
   /** `null` when the node is not known. */
   readonly addresses: readonly StatusAddress[] | null;
   readonly port: number;
-  /** How many pods it may have; `null` when it does not say. */
+  /** The maximum of pods; `null` if it does not say. */
   readonly maxPods: number | null;
 }
 
@@ -29,17 +29,17 @@ export interface StatusAddress {
   readonly address: string;
 }
 
-/** A pod as a source that looks for its containers needs to know it. */
+/** The fields of a pod that a source needs to find its containers. */
 export interface UsagePod {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
   readonly qosClass: QosClass | null;
-  /** Those whose usage is wanted. */
+  /** The wanted containers. */
   readonly containers: readonly UsageContainer[];
 }
 
-/** A container whose usage is wanted. */
+/** A wanted container. */
 export interface UsageContainer {
   readonly name: string;
   /** containerID of the present instance, such as `containerd://5f3c...`; `null` when it has none. */
@@ -48,22 +48,26 @@ export interface UsageContainer {
   readonly runningAt: number | null;
 }
 
-/** How often a node is read, for which pods, and until when. */
+/** The interval, the wanted pods, and the end of a watch. */
 export interface WatchUsageOptions {
   /** Ms from reading to reading; asked again while waiting, so that a shorter one counts at once. */
   readonly interval: () => number;
   /** Whether usage of the pod with this uid is wanted; asked for each reading. */
   readonly isTracked: (uid: string) => boolean;
-  /** The node's tracked pods at this moment, for a source that reads each by itself. */
+  /** The node's tracked pods at this moment, for a source that reads each pod separately. */
   readonly pods: () => Iterable<UsagePod>;
   /** Ends the iteration, without an error. */
   readonly signal: AbortSignal;
 }
 
-/** The node's readings, failed ones among them, until the signal aborts. The iteration does not reject. */
+/** Yields the node's readings, failed ones included, until the signal aborts. The iteration does not reject. */
 export type WatchUsage = (node: UsageNode, options: WatchUsageOptions) => AsyncIterable<Reading>;
 
-/** What `read` gives, until the signal aborts. Rejects only when `read` does. */
+/**
+ * Yields the result of `read` once per interval until the signal aborts. Rejects only if `read` does. Readings never
+ * overlap, and a missed one is not made up. A reading that is late by less than half an interval does not move the
+ * phase: otherwise nodes that one busy moment has delayed would be read together from then on.
+ */
 export async function* readAtInterval<T>(read: () => Promise<T> | T, options: IntervalOptions): AsyncGenerator<T> {
   const { clock, signal, initialDelayMs = 0 } = options;
   await sleepUntilAborted(initialDelayMs, options);
@@ -82,13 +86,16 @@ export async function* readAtInterval<T>(read: () => Promise<T> | T, options: In
   }
 }
 
-/** So many failed reads of a node in a row make a condition and an error, and have another source tried. */
+/**
+ * After this many failed reads of a node in a row there is a condition and an error, and another source is tried.
+ * Clauses: C51, C54.
+ */
 export const MAX_FAILED_READS = 3;
 
-/** What does not heal by itself: somebody has to give an option or a right. */
+/** These failures need an operator, who has to set an option or a right. */
 export const LASTING_FAILURES: ReadonlySet<FailureReason> = new Set(["tls", "unauthorized", "forbidden"]);
 
-/** When is read, and until when. */
+/** When to read, and until when. */
 interface IntervalOptions {
   /** Ms from reading to reading; asked again while waiting, so that a shorter one counts at once. */
   readonly interval: () => number;
@@ -99,21 +106,21 @@ interface IntervalOptions {
   readonly signal: AbortSignal;
 }
 
-/** Whatever is asked for, a node is read no more often than that, on average. */
+/** A node is never read more often than this on average. */
 const MIN_INTERVAL_MS = 1000;
 
-/** How long a cycle is at this moment. */
+/** Returns the interval at this moment, ms. */
 function toIntervalMs({ interval }: Pick<IntervalOptions, "interval">): number {
   const intervalMs = interval();
   return intervalMs >= MIN_INTERVAL_MS ? intervalMs : MIN_INTERVAL_MS;
 }
 
-/** How often a long wait asks for the interval anew; at the default of 15 s nothing but the poll itself wakes. */
+/** How often a long wait checks the interval again; at the default of 15 s only the poll itself wakes. */
 const RECHECK_MS = 5_000;
 
 const MAX_FINAL_WAIT_MS = 15_000;
 
 function sleepUntilAborted(ms: number, { clock, signal }: IntervalOptions): Promise<void> {
-  // Rejects only when aborted, which every caller looks at next.
+  // Rejects only when aborted, which every caller checks next.
   return clock.sleep(ms, signal).catch(() => {});
 }

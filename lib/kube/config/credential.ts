@@ -64,7 +64,7 @@ export class CredentialCache {
     this.#options = options;
   }
 
-  /** Rejects with the error of the load if there is no credential. */
+  /** Rejects with the error of the load if no credential is left. */
   readonly get: GetCredential = async (rejected) => {
     const loaded = this.#loaded;
     const isRejected = loaded !== null && rejected !== null && isSameCredential(rejected, loaded.credential);

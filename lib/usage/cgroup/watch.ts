@@ -1,12 +1,14 @@
 /**
- * What do the containers of this node use, by their cgroups? The place of a container is found once, then its files
- * are read and parsed.
+ * What do the containers of this node use, by their cgroups? The place of a container is found once, then its files are
+ * read and parsed.
  *
- * Text that is not a number of the expected kind gives `null`.
- *
+ * This usage is as fresh as the second, where a kubelet's summary is 10 to 19 s old. A value that is not a number of
+ * the expected kind is `null`.
  * https://docs.kernel.org/admin-guide/cgroup-v2.html
  * https://docs.kernel.org/admin-guide/cgroup-v1/index.html
  * https://docs.kernel.org/accounting/psi.html
+ *
+ * Clauses: L61.
  */
 import type { PodUsage, Point, Pressure, Reading } from "../../api/usage.ts";
 import type { Clock } from "../../runtime/clock.ts";
@@ -28,7 +30,7 @@ import {
   toPodPath,
 } from "./files.ts";
 
-/** Reads `files` as often as the shortest interval asks for, at most each second; other nodes cannot be read. */
+/** Reads `files` at the shortest interval in use, at most each second. Other nodes cannot be read. */
 export function watchCgroups(files: CgroupFiles, options: WatchCgroupsOptions): WatchUsage {
   const { clock } = options;
   return async function* (node, watch) {
@@ -38,22 +40,25 @@ export function watchCgroups(files: CgroupFiles, options: WatchCgroupsOptions): 
   };
 }
 
-/** What one look at the tracked pods gave. */
+/** The result of one reading of the tracked pods. */
 export type CgroupReading =
   | { readonly kind: "usage"; readonly pods: Map<string, PodUsage>; readonly skipped: number }
   /** `why` ends a sentence and says what to do. */
   | { readonly kind: "failed"; readonly why: string };
 
-/** Remembers where the containers of one node lie; disposal releases their files. */
+/**
+ * Keeps the places of the containers of one node; disposal closes their files. A container whose cgroup is gone has
+ * ended.
+ */
 export class CgroupReader implements Disposable {
   readonly #files: CgroupFiles;
   readonly #now: () => number;
   #hierarchy: Hierarchy | null = null;
   #hasFound = false;
-  /** By instance, those that were there at the last look. */
+  /** By instance, the places of the last reading. */
   #places: ReadonlyMap<string, Place> = new Map();
 
-  /** `now` gives the node's own time, epoch ms. */
+  /** `now` returns the time of the points, epoch ms. */
   constructor(files: CgroupFiles, now: () => number) {
     this.#files = files;
     this.#now = now;
@@ -114,7 +119,7 @@ export class CgroupReader implements Disposable {
   #readContainer(container: UsageContainer, place: Place, pass: ReadState): Point | null {
     const { instance, paths } = place;
     const { readText } = this.#files;
-    // As near to the counter as can be: a rate divides by the time between two of them.
+    // The time is taken right at the counter, because a rate divides by the time between two points.
     const at = this.#now();
     const usage = readText(paths.usage);
     const memory = readText(paths.memory);
@@ -151,7 +156,7 @@ export class CgroupReader implements Disposable {
   }
 }
 
-/** `null` when usage is not what the files of this version have. */
+/** Returns `null` if the files of this version hold no usage. */
 export function parseContainer(texts: ContainerTexts, version: 1 | 2): ContainerNumbers | null {
   const cpus = version === 1 ? parseCounters(texts.usage) : null;
   const counterNs = version === 1 ? sum(cpus) : toNs(findField(texts.usage, "usage_usec"), US);
@@ -160,7 +165,7 @@ export function parseContainer(texts: ContainerTexts, version: 1 | 2): Container
   if (counterNs === null || usageBytes === null || inactiveBytes === null) return null;
   return {
     counterNs,
-    // As cAdvisor does, and so the kubelet.
+    // As in cAdvisor, and so in the kubelet.
     workingSetBytes: Math.max(0, usageBytes - inactiveBytes),
     usageBytes,
     pressure: toPressure({
@@ -174,7 +179,7 @@ export function parseContainer(texts: ContainerTexts, version: 1 | 2): Container
   };
 }
 
-/** The node whose cgroups `files` are, where they are mounted, and its clock, which is podfit's own. */
+/** The node of the cgroups `files`, their mount, and podfit's clock. */
 interface WatchCgroupsOptions {
   readonly node: string;
   /** For messages. */
@@ -225,7 +230,7 @@ interface Paths {
   readonly usage: string;
   readonly memory: string;
   readonly memoryStat: string;
-  /** `null` for those that the cgroup does not have: they are not asked for again. */
+  /** `null` for files that the cgroup lacks: they are not read again. */
   readonly throttling: string | null;
   readonly pressure: string | null;
   readonly events: string | null;
@@ -247,7 +252,7 @@ function findPlace(
   return null;
 }
 
-/** `null` unless the cgroup has what no container is without. */
+/** Returns `null` unless the cgroup has the files that every container has. */
 function findPaths(files: CgroupFiles, mount: Mount, path: string): Paths | null {
   const find = (file: string) => files.findKind(file) === "file" ? file : null;
   const inTree = (tree: string, file: string) => find(`${joinPaths(tree, path)}/${file}`);
@@ -270,7 +275,7 @@ function toMemoryPath(mount: Mount, path: string): string {
   return mount.version === 1 ? `${mount.memory}/${path}/memory.usage_in_bytes` : `${path}/memory.current`;
 }
 
-/** The text of a container's files; `null` for one that its cgroup does not have. */
+/** The text of a container's files; `null` for a file that its cgroup lacks. */
 interface ContainerTexts {
   /** `cpu.stat`; in version 1 `cpuacct.usage_percpu`. */
   readonly usage: string;
@@ -279,13 +284,13 @@ interface ContainerTexts {
   readonly memoryStat: string;
   /** `cpu.stat` of either version. */
   readonly throttling: string | null;
-  /** `cpu.pressure`, which version 1 has not, and a kernel without PSI neither. */
+  /** `cpu.pressure`; version 1 and kernels without PSI lack it. */
   readonly pressure: string | null;
   /** `memory.events`, `memory.oom_control`. */
   readonly events: string | null;
 }
 
-/** A container's numbers since its cgroup was made; ns and bytes, `null` where they are not measured. */
+/** A container's numbers since its cgroup was made; ns and bytes, `null` if not measured. */
 interface ContainerNumbers {
   readonly counterNs: number;
   readonly workingSetBytes: number;
@@ -302,14 +307,14 @@ function parseBytes(text: string): number | null {
 /** A microsecond in ns. */
 const US = 1000;
 
-/** The counters' own type ends here (uint64): 584 core-years. */
+/** The maximum of the counters' type (uint64): 584 core-years. */
 const MAX_COUNTER = 2 ** 64;
 
 const MAX_BYTES = 2 ** 50;
 
 const MAX_CPUS = 8192;
 
-/** `NAME NUMBER` on a line of its own. */
+/** Finds `NAME NUMBER` on one line. */
 function findField(text: string | null, name: string): number | null {
   if (text === null) return null;
   const start = text.startsWith(`${name} `) ? 0 : text.indexOf(`\n${name} `) + 1;
@@ -348,7 +353,7 @@ function toNs(amount: number | null, unitNs: number): number | null {
   return amount === null || amount * unitNs > MAX_COUNTER ? null : amount * unitNs;
 }
 
-/** Not isSafeInteger: an honest counter passes 2^53. */
+/** isSafeInteger does not fit: a real counter passes 2^53. */
 function parseNumber(text: string, max: number): number | null {
   if (!/^\d{1,20}$/.test(text)) return null;
   const number = Number(text);

@@ -2,25 +2,25 @@
  * How are the bytes of JSON scanned? Numbers and words are parsed, and values that no shape names are skipped.
  */
 
-/** Where reading is. */
+/** The position in the bytes. */
 export interface Cursor {
   readonly bytes: Uint8Array;
   at: number;
   /** Entries of lists that were beyond their bound. */
   omitted: number;
-  /** Some that were read, as the same text is likely to come again. */
+  /** Recent texts, because the same text is likely to come again. */
   readonly texts: string[];
 }
 
-/** Replaces what is no UTF-8, as a Response does. */
+/** Replaces invalid UTF-8, as a Response does. */
 export const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Reads a string with escapes, which stands between these places. */
+/** Parses a string with escapes between these positions. */
 export function decodeEscaped({ bytes }: Cursor, start: number, end: number): string {
   return JSON.parse(UTF8.decode(bytes.subarray(start - 1, end + 1)));
 }
 
-/** Says whether these bytes stand there. */
+/** Returns whether these bytes are at the position. */
 export function isAt(bytes: Uint8Array, start: number, expected: Uint8Array): boolean {
   for (let index = 0; index < expected.length; index++) {
     if (bytes[start + index] !== expected[index]) return false;
@@ -28,7 +28,7 @@ export function isAt(bytes: Uint8Array, start: number, expected: Uint8Array): bo
   return true;
 }
 
-/** Reads `true`, `false` or `null`. */
+/** Parses `true`, `false` or `null`. */
 export function parseWord(cursor: Cursor): boolean | null {
   const { bytes, at } = cursor;
   const word = WORDS.find(({ text }) => isAt(bytes, at, text));
@@ -37,14 +37,14 @@ export function parseWord(cursor: Cursor): boolean | null {
   return word.value;
 }
 
-/** Without the place: the same fault has the same words each time. */
+/** Without the position: the same fault has the same message each time. */
 export function unexpected({ bytes, at }: Cursor): SyntaxError {
   const byte = bytes[at];
   if (byte === undefined) return new SyntaxError("it ends too early");
   return new SyntaxError(`unexpected ${JSON.stringify(UTF8.decode(bytes.subarray(at, at + 1)))}`);
 }
 
-/** Integers and short fractions are added up digit by digit, which is exact below 2^53; others are left to `Number`. */
+/** Integers and short fractions are added digit by digit, which is exact below 2^53; `Number` parses the others. */
 export function parseNumber(cursor: Cursor): number {
   const { bytes, at: start } = cursor;
   const isNegative = bytes[start] === MINUS;
@@ -75,7 +75,7 @@ export function parseNumber(cursor: Cursor): number {
   return isNegative ? -digits : digits;
 }
 
-/** The next byte that is no space, where the cursor stays; END behind the last one. */
+/** Moves the cursor to the next byte that is not a space and returns it; END after the last byte. */
 export function skipSpace(cursor: Cursor): number {
   const { bytes } = cursor;
   const { length } = bytes;
@@ -90,7 +90,7 @@ export function skipSpace(cursor: Cursor): number {
   return END;
 }
 
-/** Passes over a string, whose first quote the cursor is at. Says whether there are escapes in it. */
+/** Skips a string; the cursor is at its first quote. Returns whether it has escapes. */
 export function skipText(cursor: Cursor): boolean {
   const { bytes } = cursor;
   const { length } = bytes;
@@ -114,7 +114,7 @@ export function skipText(cursor: Cursor): boolean {
   throw unexpected(cursor);
 }
 
-/** Passes over a value of any kind. */
+/** Skips a value of any kind. */
 export function skipValue(cursor: Cursor): void {
   const byte = skipSpace(cursor);
   if (byte === QUOTE) skipText(cursor);
@@ -129,13 +129,13 @@ export function skipValue(cursor: Cursor): void {
   }
 }
 
-/** Passes over an object or a list, whose first bracket the cursor is at. */
+/** Skips an object or a list; the cursor is at its first bracket. */
 export function skipNested(cursor: Cursor): void {
   cursor.at++;
   skipToEnd(cursor, 1);
 }
 
-/** Passes over everything up to the end of the outermost of `depth` brackets that are open. */
+/** Skips everything up to the end of the outermost of `depth` open brackets. */
 export function skipToEnd(cursor: Cursor, depth: number): void {
   const { bytes } = cursor;
   const { length } = bytes;
@@ -144,7 +144,7 @@ export function skipToEnd(cursor: Cursor, depth: number): void {
     const kind = KINDS[bytes[at] ?? 0];
     if (kind === OTHER || kind === SEPARATES) continue;
     if (kind === TEXT) {
-      // As skipText, without a call for each of many short strings.
+      // Like skipText, without a call for each of many short strings.
       for (at++; at < length; at++) {
         const byte = bytes[at] ?? END;
         if (byte > BACKSLASH) continue;
@@ -169,7 +169,7 @@ const ENDS = 3;
 
 const SEPARATES = 4;
 
-/** What each byte means outside of strings. */
+/** The meaning of each byte outside of strings. */
 const KINDS = new Uint8Array(256);
 for (const [characters, kind] of [['"', TEXT], ["[{", OPENS], ["]}", ENDS], [", \t\r\n", SEPARATES]] as const) {
   for (const byte of new TextEncoder().encode(characters)) KINDS[byte] = kind;
@@ -178,10 +178,10 @@ for (const [characters, kind] of [['"', TEXT], ["[{", OPENS], ["]}", ENDS], [", 
 const WORDS = ([["true", true], ["false", false], ["null", null]] as const)
   .map(([text, value]) => ({ text: new TextEncoder().encode(text), value }));
 
-/** One digit more and all are still below 2^53. */
+/** With one more digit all numbers are still below 2^53. */
 const MAX_EXACT = (Number.MAX_SAFE_INTEGER - 9) / 10;
 
-/** Those that are exact, so that one division rounds once. */
+/** The exact powers, so that one division rounds once. */
 const POWERS_OF_TEN = Array.from({ length: 23 }, (_, exponent) => 10 ** exponent);
 
 const END_OF_NUMBERS = -1;
@@ -196,7 +196,7 @@ const NINE = 0x39;
 
 const NUMBER = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/;
 
-/** No number needs as many characters. */
+/** Longer than any useful number. */
 const MAX_NUMBER_LENGTH = 400;
 
 /** By its text. */
@@ -216,7 +216,7 @@ function isOfNumber(byte: number): boolean {
     byte === 0x45;
 }
 
-/** What stands behind the last byte. */
+/** The value after the last byte. */
 const END = -1;
 
 const SPACE = 0x20;

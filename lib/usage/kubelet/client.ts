@@ -9,14 +9,14 @@ import { createTlsClient, type StatusAnswer, UnverifiedClient } from "../../kube
 import { findAddressPurpose, LOOPBACK } from "../../units/address.ts";
 import type { KubeletAddress } from "../source.ts";
 
-/** No Request: fetch would make another one of it, with a signal more, for each poll of each node. */
+/** Not a Request: fetch would copy it, with one more signal, for each poll of each node. */
 export interface KubeletRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly certificate: ClientCertificate | null;
 }
 
-/** What is read of a kubelet's answer. */
+/** The part of a kubelet's answer that is read. */
 export type KubeletAnswer = StatusAnswer;
 
 /** Sends requests to kubelets; disposal closes its connections. */
@@ -31,7 +31,7 @@ export class KubeletClient implements Disposable {
     this.#options = options;
   }
 
-  /** A GET that follows no redirect. Rejects, or errors the body, when the signal aborts. */
+  /** Sends a GET that follows no redirect. Rejects, or errors the body, when the signal aborts. */
   send(url: string, { headers, signal, certificate }: KubeletRequest): Promise<KubeletAnswer> {
     const connections = this.#connectionsFor(certificate);
     return connections.kind === "verified"
@@ -50,7 +50,7 @@ export class KubeletClient implements Disposable {
     this.#connections = null;
   }
 
-  /** A renewed certificate or CA needs new connections; unverified requests under way then fail, once. */
+  /** A renewed certificate or CA needs new connections; unverified requests in flight then fail, once. */
   #connectionsFor(certificate: ClientCertificate | null): Connections {
     if (this.#isClosed) throw new Error("Cannot send to a kubelet: the source of usage is closed");
     const { getCaCerts, insecureTls } = this.#options;
@@ -75,13 +75,13 @@ export type AddressType = typeof ADDRESS_TYPES[number];
 
 /** Which addresses an operator allows. */
 export interface AddressRules {
-  /** In the order in which they are looked for. */
+  /** In the order of preference. */
   readonly types: readonly AddressType[];
-  /** Where podfit may be on the machine of a node. */
+  /** Whether podfit may run on the machine of a node. */
   readonly allowsLoopback: boolean;
 }
 
-/** Chooses the first address of the first type that the node has. An address that is refused is not passed over. */
+/** Returns the first address of the first type that the node has. A refused address is not skipped. */
 export function toKubeletOrigin(
   { addresses, port }: KubeletAddress,
   { types, allowsLoopback }: AddressRules,
@@ -108,7 +108,7 @@ export function toKubeletOrigin(
 
 /** Which certificates of kubelets are accepted. */
 interface KubeletClientOptions {
-  /** Gives those that are trusted at the moment, and no others, PEM; the same array as long as they are the same. */
+  /** Resolves to the trusted certificates, PEM; the same array as long as they are the same. */
   readonly getCaCerts: () => readonly string[];
   readonly insecureTls: boolean;
 }
@@ -117,7 +117,7 @@ type Connections =
   | { readonly kind: "verified"; readonly client: Deno.HttpClient }
   | { readonly kind: "unverified"; readonly client: UnverifiedClient };
 
-/** The origin of a kubelet, or why it isn't dialed. */
+/** Returns the origin of a kubelet, or why it is not dialed. */
 type KubeletOrigin =
   | { readonly kind: "origin"; readonly origin: string; readonly host: string }
   | { readonly kind: "refused"; readonly why: string };
@@ -126,10 +126,10 @@ function refuse(why: string): KubeletOrigin {
   return { kind: "refused", why };
 }
 
-/** Gives an IP address as it is written canonically, without brackets; `null` for anything else. */
+/** Returns the canonical form of an IP address, without brackets; `null` for anything else. */
 function parseIp(text: unknown): string | null {
   if (typeof text !== "string") return null;
-  // A URL also takes 0x7f.1 and 2130706433 for IPv4 addresses, which are none here.
+  // A URL also accepts 0x7f.1 and 2130706433 as IPv4 addresses; here they are refused.
   if (isIPv4(text)) return text;
   if (!/^[0-9a-f:.]{2,45}$/i.test(text) || !text.includes(":")) return null;
   return URL.parse(`https://[${text}]`)?.hostname.slice(1, -1) ?? null;
@@ -140,11 +140,11 @@ function isIPv4(text: string): boolean {
   return parts.length === 4 && parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255);
 }
 
-/** A name that a resolver is asked for; an address that is given as a name is read as the address. */
+/** A name for the resolver; an address in the form of a name counts as an address. */
 function parseHostName(text: unknown): string | null {
   if (typeof text !== "string" || text.length > 253) return null;
   const ip = parseIp(text);
   if (ip !== null) return ip;
-  // A last label of digits alone makes a URL read the whole as an IPv4 address.
+  // With a last label of digits alone a URL parses the whole as an IPv4 address.
   return /^([a-z0-9]([-a-z0-9_]*[a-z0-9])?\.)*[a-z]([-a-z0-9]*[a-z0-9])?$/i.test(text) ? text.toLowerCase() : null;
 }

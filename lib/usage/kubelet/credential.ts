@@ -15,7 +15,6 @@ import { isRecord } from "../../units/untrusted.ts";
 /** The service account of deploy/install.yaml that tokens are asked for, in podfit's own namespace. */
 export const KUBELET_ACCOUNT = "podfit-kubelet";
 
-/** Whose tokens, and who hears of it when there are none. */
 interface RequestedCredentialOptions {
   readonly clock: Pick<Clock, "monotonic" | "timeout">;
   /** The account or the right to its tokens is missing: kubelets get podfit's own credential. Called once. */
@@ -25,9 +24,8 @@ interface RequestedCredentialOptions {
 }
 
 /**
- * Makes a reader of the credential. It rejects while no token could be had yet, for another reason than a missing
- * account or right: podfit's own credential is for those that have not applied the new manifest, not for an API server
- * that fails.
+ * Returns a reader of the credential. Before the first token it rejects, unless the account or the right is missing:
+ * podfit's own credential is for clusters without the new manifest, not for an API server that fails.
  */
 export function createKubeletCredential(server: ApiServer, options: RequestedCredentialOptions): GetCredential {
   const { clock } = options;
@@ -58,7 +56,7 @@ export function createKubeletCredential(server: ApiServer, options: RequestedCre
     const isRefused = held !== null && held.credential !== null && rejected !== null &&
       isSameCredential(rejected, held.credential);
     if (held !== null && nowMs < held.endsAtMs && !isRefused) {
-      // What is held is good for a while yet, so nobody waits for the next one.
+      // The current token is still valid, so no request waits for the next one.
       if (nowMs >= held.renewAtMs && mayAsk) (asking ??= renew()).catch(() => {});
       return held;
     }
@@ -80,18 +78,18 @@ type Held =
   }
   & (
     | { readonly credential: Credential }
-    /** podfit's own is used. */
+    /** podfit's own credential is used. */
     | { readonly credential: null; readonly why: string }
   );
 
 const LIFE_SECONDS = 3600;
 
-/** As a kubelet renews those of pods. */
+/** As a kubelet renews the tokens of pods. */
 const RENEW_AFTER = 0.8;
 
 const TIMEOUT_MS = 5_000;
 
-/** So that the API server isn't asked for each poll of each node. */
+/** Limits the requests to the API server: not one for each poll of each node. */
 const RETRY_MS = 10_000;
 
 const FALLBACK_MS = 600_000;
@@ -126,7 +124,7 @@ async function fetchToken(server: ApiServer, clock: RequestedCredentialOptions["
   return { credential: null, why, renewAtMs: nowMs + FALLBACK_MS, endsAtMs: Infinity };
 }
 
-/** By the life that the server gave it: its clock and ours may differ. */
+/** Computed from the lifetime that the server gave: its clock and podfit's may differ. */
 function toHeld(answer: unknown, nowMs: number): Held {
   const { spec, status } = isRecord(answer) ? answer : {};
   const token = isRecord(status) ? status["token"] : null;

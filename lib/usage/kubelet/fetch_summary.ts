@@ -20,13 +20,13 @@ import { type AddressType, type KubeletAnswer, KubeletClient, toKubeletOrigin } 
 
 /** How kubelets are dialed. */
 export interface DirectSourceOptions extends SourceOptions {
-  /** Gives the CA certificates of the moment, which alone are trusted; `null` for the cluster's. */
+  /** Resolves to the current CA certificates; only they are trusted. `null` = the cluster's. */
   readonly getCaCerts?: GetCaCerts | null;
-  /** Accept any certificate. The bearer token then goes to whoever answers at the node's address. */
+  /** Accept any certificate. Then the server at the node's address gets the bearer token, whatever it is. */
   readonly insecureTls?: boolean;
   /** The credential that kubelets get; that of the API server by default. */
   readonly getCredential?: GetCredential;
-  /** Which addresses of nodes are dialed, the first that a node has; InternalIP by default. */
+  /** The types of addresses to dial, the first that a node has; InternalIP by default. */
   readonly addressTypes?: readonly AddressType[];
   /** How a request reaches a kubelet; HTTPS by default. */
   readonly client?: Pick<KubeletClient, "send"> & Disposable;
@@ -43,7 +43,8 @@ export function openDirectSource(server: ApiServer, options: DirectSourceOptions
     right: "nodes/stats",
   };
   const readCredential = limitRereads(options.getCredential ?? server.getCredential, options.clock);
-  // A pod is no node. Outside of the cluster podfit may be on the machine of one: a developer's, or an embedded cluster's.
+  // A pod does not run as the node. Outside of the cluster podfit may run on the machine of one: a developer's, or an
+  // embedded cluster's.
   const rules = { types, allowsLoopback: server.source !== "in-cluster" };
   async function fetchSummary(node: NodeAddress, signal: AbortSignal): Promise<SummaryAnswer> {
     const where = "at its kubelet";
@@ -66,7 +67,7 @@ export function openDirectSource(server: ApiServer, options: DirectSourceOptions
     }
   }
 
-  /** A password is for the API server alone. */
+  /** A password is sent to the API server only. */
   async function send(origin: string, credential: Credential, signal: AbortSignal): Promise<KubeletAnswer> {
     given = await getCaCerts?.(null) ?? given;
     const { authorization, clientCertificate: certificate } = credential;
@@ -77,7 +78,7 @@ export function openDirectSource(server: ApiServer, options: DirectSourceOptions
   return { fetchSummary, [Symbol.dispose]: () => client[Symbol.dispose]() };
 }
 
-/** Needs `get` on `nodes/proxy`. Works where nodes can't be dialed. */
+/** Needs `get` on `nodes/proxy`. Works if nodes cannot be dialed. */
 export function createProxySource(server: ApiServer, options: SourceOptions): SummarySource {
   const { origin, transport } = server;
   const common = { ...toCommon(options), host: null, signedBy: null, right: "nodes/proxy" };
@@ -100,25 +101,25 @@ export type SummaryAnswer =
     readonly kind: "summary";
     /** JSON in UTF-8, until they are released. */
     readonly bytes: Uint8Array;
-    /** The node's clock minus ours by the Date header, whole seconds; 0 below two. */
+    /** The node's clock minus podfit's steady time by the Date header, ms in whole seconds; 0 below two. */
     readonly clockOffsetMs: number;
-    /** Gives the memory of `bytes` to the next answer. */
+    /** Returns the memory of `bytes` for the next answer. */
     readonly release?: () => void;
   }
   | { readonly kind: "failed"; readonly reason: FailureReason; readonly message: string };
 
-/** Throws nothing but the reason of an abort that isn't a timeout. */
+/** Rejects only with the reason of an abort that is not a timeout. */
 export type FetchSummary = (node: NodeAddress, signal: AbortSignal) => Promise<SummaryAnswer>;
 
-/** A way to summaries; disposal closes its connections. */
+/** A source of summaries; disposal closes its connections. */
 export interface SummarySource extends Disposable {
   readonly fetchSummary: FetchSummary;
 }
 
-/** What both sources need: the clock to compare the node's with, and how long a summary may be. */
+/** The options of both sources: the clock to compare the node's with, and the size limit of a summary. */
 interface SourceOptions {
   readonly clock: Pick<Clock, "steady" | "monotonic" | "sleep">;
-  /** What a node of its number of pods may have, by default. */
+  /** The limit for the node's number of pods by default. */
   readonly limitBytes?: number;
 }
 
@@ -137,8 +138,8 @@ function toCommon(options: SourceOptions): Pick<SummaryCall, "clock" | "limitByt
 const MIN_REREAD_MS = 60_000;
 
 /**
- * A kubelet that refuses every credential must not have one loaded for each poll: that runs a program, or asks the API
- * server. Between two reloads the one of the moment is given, which may be newer than the one that was refused.
+ * A kubelet that refuses every credential must not cause a load for each poll: a load runs a program, or asks the API
+ * server. Between two loads the current credential is used, which may be newer than the refused one.
  */
 function limitRereads(readCredential: GetCredential, clock: Pick<Clock, "monotonic">): GetCredential {
   let rereadAtMs = -Infinity;
@@ -153,21 +154,19 @@ function limitRereads(readCredential: GetCredential, clock: Pick<Clock, "monoton
   };
 }
 
-/** One question for a node's summary. */
 interface SummaryCall {
   readonly clock: Pick<Clock, "steady">;
   readonly buffers: BufferPool;
   /** The queue in which answers are read. */
   readonly compute: RunQueued;
-  /** `null` for what the node may honestly have. */
+  /** `null` = the limit by the node's number of pods. */
   readonly limitBytes: number | null;
   readonly node: NodeAddress;
-  /** How it was asked. */
   readonly where: string;
-  /** The host that was dialed; `null` where that isn't the kubelet's. */
+  /** The dialed host; `null` if it is not the kubelet's. */
   readonly host: string | null;
   readonly signal: AbortSignal;
-  /** `null` where the kubelet's certificate isn't ours to check. */
+  /** `null` if podfit does not check the kubelet's certificate. */
   readonly signedBy: string | null;
   /** What a 403 asks for. */
   readonly right: string;
@@ -176,7 +175,7 @@ interface SummaryCall {
 /** There was no credential to send. */
 class CredentialError extends Error {}
 
-/** Sends the question and reads what comes of it. Rejects with nothing but the reason of an abort that isn't a timeout. */
+/** Sends the request and reads the answer. Rejects only with the reason of an abort that is not a timeout. */
 async function fetchAnswer(send: () => Promise<KubeletAnswer>, call: SummaryCall): Promise<SummaryAnswer> {
   const { buffers, compute, signal, node, clock } = call;
   const limitBytes = call.limitBytes ?? toLimitBytes(node.maxPods);
@@ -196,7 +195,7 @@ async function fetchAnswer(send: () => Promise<KubeletAnswer>, call: SummaryCall
   }
 }
 
-/** Makes a failure of a reason and its words. */
+/** Returns a failure of this reason and message. */
 function toFailed(
   { node, where }: Pick<SummaryCall, "node" | "where">,
   { reason, why }: { readonly reason: FailureReason; readonly why: string },
@@ -204,13 +203,13 @@ function toFailed(
   return { kind: "failed", reason, message: `Cannot read usage of node "${node.name}" ${where}: ${why}` };
 }
 
-/** An honest summary has 3 to 4 kB a pod of two containers, and some 15 kB of ten. */
+/** A real summary has 3 to 4 kB for a pod of two containers, and some 15 kB for ten. */
 const BYTES_PER_POD = 32 * 1024;
 
 /** The default of a kubelet. */
 const USUAL_PODS = 110;
 
-/** A node says itself how many pods it may have, so what follows from that has bounds. */
+/** A node reports its own maximum of pods, so the limit has bounds. */
 const MIN_LIMIT_BYTES = 2 * 2 ** 20;
 
 const MAX_LIMIT_BYTES = 32 * 2 ** 20;
@@ -226,7 +225,7 @@ function toAborted(call: SummaryCall): SummaryAnswer {
   return toFailed(call, { reason: "timeout", why: reason.message.toLowerCase() });
 }
 
-/** Whole seconds, truncated by the node: nearer than two seconds is taken for the same. */
+/** Whole seconds, truncated by the node: less than two seconds counts as no difference. */
 function computeClockOffset({ headers }: KubeletAnswer, now: number): number {
   const offsetMs = Date.parse(headers.get("date") ?? "") - now;
   return Math.abs(offsetMs) >= 2000 ? Math.round(offsetMs / 1000) * 1000 : 0;

@@ -7,26 +7,26 @@ import type { PodCpu, PodUsage, Point, Pressure } from "../../api/usage.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import { type Projection, projectJson, recordShape, type Shape } from "../json/projection.ts";
 
-/** Which pods are read, and what time it is on the node. */
+/** The wanted pods, and the node's time. */
 export interface SummaryOptions {
   /** UIDs of the pods to read. */
   readonly tracked: ReadonlySet<string> | ((uid: string) => boolean);
-  /** What the node's clock said at about the time of reading; points far ahead of it are left out. */
+  /** The node's time of the reading; points far ahead of it are left out. */
   readonly nodeNow?: number;
 }
 
-/** The tracked pods' usage, or why the text is no summary. */
+/** The tracked pods' usage, or why the text is not a summary. */
 export type SummaryReading =
   | {
     readonly kind: "summary";
-    /** `at`: when the node's own numbers were taken, by its clock. */
+    /** `at`: when the node's numbers were taken, by its clock. */
     readonly node: { readonly name: string | null; readonly at: number | null };
     readonly pods: Map<string, PodUsage>;
     readonly skipped: number;
   }
   | { readonly kind: "malformed"; readonly message: string };
 
-/** Reads a summary's JSON in UTF-8, and keeps nothing of `bytes`; never throws. */
+/** Parses a summary's JSON in UTF-8, and keeps nothing of `bytes`; never throws. */
 export function parseSummary(bytes: Uint8Array, options: SummaryOptions): SummaryReading {
   const { tracked } = options;
   const isTracked = typeof tracked === "function" ? tracked : (uid: string) => tracked.has(uid);
@@ -69,7 +69,7 @@ export function parsePressure(psi: unknown, ageMs: number): Pressure | null {
   if (!isTotal(total) || !isTotal(someTotal) || !isPercent(avg10) || !isPercent(avg60)) return null;
   const largest = Math.max(total, someTotal);
   if (largest === 0) return null;
-  // Nothing waits longer than it lives: what would have in microseconds is in nanoseconds.
+  // A process cannot wait longer than it lives: such a number is in nanoseconds.
   const unit = largest * NS.us <= toLongestNs(ageMs) ? "us" : "ns";
   if (largest * NS[unit] > toLongestNs(ageMs)) return null;
   const fullHint = { unit, percent: Math.max(avg10, avg60) } as const;
@@ -78,10 +78,10 @@ export function parsePressure(psi: unknown, ageMs: number): Pressure | null {
 
 type Fields = Record<string, unknown>;
 
-/** Finding a container's twin is quadratic, so their number has a bound. */
+/** The search for duplicate names is quadratic, so their number has a bound. */
 const MAX_CONTAINERS = 500;
 
-/** A node has 110, seldom 500. Of pods that are not tracked none are counted. */
+/** A node has 110 pods, seldom 500. Pods that are not tracked are not counted. */
 const MAX_PODS = 5000;
 
 const CPU = recordShape({
@@ -129,7 +129,7 @@ const SECOND_MS = 1000;
 
 const MAX_LEAD_MS = 3_600_000;
 
-/** The counter's own type ends here (uint64): 584 core-years. */
+/** The maximum of the counter's type (uint64): 584 core-years. */
 const MAX_COUNTER_NS = 2 ** 64;
 
 const MAX_BYTES = 2 ** 50;
@@ -146,7 +146,7 @@ function toNode(node: unknown): { name: string | null; at: number | null } {
   return { name: isName(node.nodeName) ? node.nodeName : null, at };
 }
 
-/** A point from the far future would make all later ones look old, for ever; a node's own lag is below a minute. */
+/** A point from the far future would make all later points look old; a node's own delay is below a minute. */
 function toLatestAt(nodeAt: number | null, nodeNow: number | undefined): number {
   if (nodeAt === null && nodeNow === undefined) return Infinity;
   return Math.max(nodeAt ?? -Infinity, nodeNow ?? -Infinity) + MAX_LEAD_MS;
@@ -169,12 +169,13 @@ function toPodUsage(pod: Fields, context: PointContext): { usage: PodUsage; skip
     if (point === null || points.some((other) => other.container === point.container)) skipped++;
     else points.push(point);
   }
-  // The copy has no room to spare: push() leaves room for 16 more points, and the pod's newest record keeps this array.
+  // The copy has no spare memory: push() reserves space for 16 more points, and the pod's newest record keeps this
+  // array.
   const usage = { usageBytes: usageBytes ?? null, points: points.slice() };
   return { usage: cpu === null ? usage : { ...usage, cpu }, skipped };
 }
 
-/** `null` without one, and for the zeros of a pod's first 12 s; what cannot be true is left out. */
+/** Returns `null` without a value, and for the zeros of a pod's first 12 s; impossible values are left out. */
 function toPodCpu({ cpu, startTime }: Fields, { latestAt, parseTime }: PointContext): PodCpu | null {
   if (!isRecord(cpu)) return null;
   const at = parseTime(cpu.time);
@@ -205,13 +206,13 @@ function toPoint(container: Fields, { latestAt, parseTime }: PointContext): Poin
   };
 }
 
-/** Zero is what a cgroup shows that nobody has measured yet (seen in a pod's first 12 s), not a use of nothing. */
+/** A cgroup shows zero before its first measurement (seen in a pod's first 12 s). */
 function toUsageBytes(value: unknown): number | null | undefined {
   if (value === undefined || value === null || value === 0) return null;
   return isAmount(value, MAX_BYTES) ? value : undefined;
 }
 
-/** A summary has few times and many copies of them. */
+/** A summary has few different times and many copies of them. */
 function memoTime(): PointContext["parseTime"] {
   const known = new Map<unknown, number | null>();
   return (value) => {
@@ -230,7 +231,7 @@ function toTime(value: unknown): number | null {
   return at > 0 ? at : null;
 }
 
-/** Not isSafeInteger: an honest counter passes 2^53. */
+/** isSafeInteger does not fit: a real counter passes 2^53. */
 function isAmount(value: unknown, max: number): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= max;
 }

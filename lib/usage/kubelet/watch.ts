@@ -9,7 +9,7 @@ import { readAtInterval, type UsageNode, type WatchUsage, type WatchUsageOptions
 import type { FetchSummary, SummaryAnswer, SummarySource } from "./fetch_summary.ts";
 import { parseSummary } from "./parse_summary.ts";
 
-/** Polls `source`, which must live as long as any of the watches. */
+/** Polls `source`, which must live as long as every watch. */
 export function watchKubelets(
   { fetchSummary }: Pick<SummarySource, "fetchSummary">,
   { clock, random }: WatchKubeletsOptions,
@@ -42,29 +42,29 @@ export function pollKubelet(node: UsageNode, options: PollOptions): AsyncGenerat
   return readAtInterval(() => fetchReading(node, options), options);
 }
 
-/** The time, and a number from 0 to 1. */
+/** The clock, and a random number from 0 to 1. */
 interface WatchKubeletsOptions {
   readonly clock: Clock;
-  /** Gives the phase of this process, so that of several podfits not all ask at once. */
+  /** Returns a number for the phase of this process, so that several podfits do not ask at the same time. */
   readonly random: () => number;
 }
 
-/** Nodes of a group; to send their requests takes some 5 ms. */
+/** How many nodes a group has; to send their requests takes some 5 ms. */
 const GROUP = 16;
 
 /**
- * From group to group; those of 1,280 nodes fill 5 s, the interval of metered pods. Most intervals are multiples of it, so that a node that comes later
- * still falls in with others.
+ * The time from group to group. The groups of 1,280 nodes fill 5 s, the interval of metered pods. Most intervals are
+ * multiples of it, so a later node joins a group as well.
  */
 const GROUP_MS = 62.5;
 
-/** A kubelet that takes longer than its cycle is read as often as it can answer: readings never overlap. */
+/** A kubelet that takes longer than its interval is read as often as it can answer: readings never overlap. */
 const TIMEOUT_MS = 10_000;
 
 async function fetchReading(node: UsageNode, options: PollOptions): Promise<Reading> {
   const { clock, isTracked: tracked } = options;
   const compute = getComputeQueue(clock);
-  // The nodes of a group are due together, and to send a request is work too.
+  // The nodes of a group are due together, and sending a request is work too.
   const { startedMs, answering } = await compute(() => ({
     startedMs: clock.monotonic(),
     answering: fetchInTime(node, options),

@@ -9,35 +9,34 @@ import { parseDuration, parseTime } from "../../units/time.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import { projectEntries, projectJson, recordShape, type Shape } from "../json/projection.ts";
 
-/** What a container used. */
+/** The usage of a container. */
 interface ContainerMetrics {
   /** The mean over the window. */
   readonly millicores: number;
   readonly workingSetBytes: number;
 }
 
-/** What the containers of a pod used, and when. */
+/** The usage of the containers of a pod. */
 export interface PodMetrics {
   readonly namespace: string;
   readonly name: string;
-  /** The end of the window: epoch ms by the clock of the node, cut off to whole seconds. */
+  /** The end of the window: epoch ms by the clock of the node, truncated to whole seconds. */
   readonly at: number;
   readonly windowMs: number;
   readonly containers: ReadonlyMap<string, ContainerMetrics>;
-  /** What was left out because its numbers are implausible: so many containers, or 1 for the whole pod. */
+  /** How many containers were left out because of implausible numbers, or 1 for the whole pod. */
   readonly skipped: number;
 }
 
-/** What is read. */
 export interface PodMetricsOptions {
   readonly isWanted: (namespace: string, name: string) => boolean;
-  /** Epoch ms: what is far ahead of it is left out. */
+  /** Epoch ms: points far ahead of it are left out. */
   readonly now: number;
 }
 
 /**
- * Reads a PodMetricsList entry by entry, so that whoever reads may pause in between: gives each pod that is wanted,
- * `null` for any other entry. Throws a SyntaxError for what is no such list.
+ * Parses a PodMetricsList entry by entry, so that the caller may pause in between. Yields each wanted pod, and `null`
+ * for any other entry. Throws a SyntaxError if it is not such a list.
  */
 export function* parsePodMetricsList(
   bytes: Uint8Array,
@@ -56,14 +55,14 @@ export function* parsePodMetricsList(
   }
 }
 
-/** Reads one PodMetrics; `null` for one without a name. Throws a SyntaxError for what is no JSON. */
+/** Parses one PodMetrics; returns `null` for one without a name. Throws a SyntaxError for invalid JSON. */
 export function parsePodMetrics(bytes: Uint8Array, { now }: Pick<PodMetricsOptions, "now">): PodMetrics | null {
   return toPodMetrics(projectJson(bytes, POD).value, now);
 }
 
 const MAX_CONTAINERS = 500;
 
-/** Kubernetes is made for 150,000: https://kubernetes.io/docs/setup/best-practices/cluster-large/ */
+/** Kubernetes supports 150,000 pods: https://kubernetes.io/docs/setup/best-practices/cluster-large/ */
 const MAX_PODS = 200_000;
 
 const CONTAINER = recordShape({ name: "value", usage: recordShape({ cpu: "value", memory: "value" }) });
@@ -81,7 +80,7 @@ function toEntryShape(isWanted: PodMetricsOptions["isWanted"]): Shape {
     wanted: {
       field: "metadata",
       isWanted(metadata) {
-        // One without a name is of nobody, and left out later.
+        // An entry without a name is left out later.
         if (!isRecord(metadata) || !isName(metadata.namespace) || !isName(metadata.name)) return true;
         return isWanted(metadata.namespace, metadata.name);
       },
@@ -91,7 +90,7 @@ function toEntryShape(isWanted: PodMetricsOptions["isWanted"]): Shape {
 
 const MAX_LEAD_MS = 3_600_000;
 
-/** No source looks back for so long; one that does says nothing about now. */
+/** A larger window says nothing about the present usage. */
 const MAX_WINDOW_MS = 3_600_000;
 
 /** More than any machine has. */
@@ -130,12 +129,12 @@ function toMetrics(usage: unknown): ContainerMetrics | null {
   return { millicores, workingSetBytes };
 }
 
-/** As metrics-server writes them, which is nearly always: `1234567n` and `12Ki`. */
+/** The forms that metrics-server nearly always writes: `1234567n` and `12Ki`. */
 const PLAIN = /^(\d{1,15})(n|u|m|Ki)$/;
 
 const FACTORS: Readonly<Record<string, number>> = { n: 1e6, u: 1e3, m: 1 };
 
-/** Millicores, with a fraction that `parseAmount` would round up, or bytes; `null` for what is none. */
+/** Returns millicores, with the fraction that `parseAmount` would round up, or bytes; `null` for another form. */
 function parsePlainAmount(value: unknown, resource: Resource): number | null {
   const [, digits, suffix = ""] = typeof value === "string" ? PLAIN.exec(value) ?? [] : [];
   const factor = FACTORS[suffix];

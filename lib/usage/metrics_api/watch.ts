@@ -1,9 +1,12 @@
 /**
- * How is usage fetched from metrics.k8s.io? One answer serves many nodes.
+ * How is usage fetched from metrics.k8s.io? One list serves all nodes.
  *
- * It is coarser than a summary: it has rates over the time between two polls of metrics-server.
- *
+ * It is coarser than a summary: metrics-server reads every 15 s and returns rates over the time between two reads. It
+ * has no page cache, pressure, kills or node clock, so no memory limit is lowered with it. A failure is a value; its
+ * message says what is missing and what to do.
  * https://kubernetes.io/docs/tasks/debug/debug-cluster/resource-metrics-pipeline/
+ *
+ * Clauses: C46.
  */
 import type { FailureReason, PodUsage, Point, Reading } from "../../api/usage.ts";
 import { BodyTooLarge, readBytes, readErrorText } from "../../kube/body.ts";
@@ -16,13 +19,13 @@ import { abortable } from "../../runtime/tasks.ts";
 import { readAtInterval, type UsageNode, type UsagePod, type WatchUsage, type WatchUsageOptions } from "../source.ts";
 import { parsePodMetrics, parsePodMetricsList, type PodMetrics, type PodMetricsOptions } from "./parse_pod_metrics.ts";
 
-/** Whom is asked, and for which pods. */
+/** The API server, the scope, and the callbacks. */
 export interface MetricsApiOptions {
   readonly server: Pick<ApiServer, "origin" | "transport">;
   readonly clock: Clock;
-  /** Gives the phase of this process, so that of several podfits not all ask at once. */
+  /** Returns a number for the phase of this process, so that several podfits do not ask at the same time. */
   readonly random: () => number;
-  /** Which pods are ever looked for: the list is no larger than need be. */
+  /** The possible pods: the list is as small as possible. */
   readonly scope: {
     /** `null` = all. */
     readonly namespaces: readonly string[] | null;
@@ -31,18 +34,18 @@ export interface MetricsApiOptions {
   };
   readonly limitBytes?: number;
   /**
-   * Told when a namespace's list begins to fail, with the reason, and with `null` when it no longer does: other
-   * namespaces' pods on a node are read all the same, so no reading says it.
+   * Called when a namespace's list begins to fail, with the reason, and with `null` when it works again. Pods of other
+   * namespaces on a node are still read, so no reading reports it.
    */
   readonly onNamespace?: (namespace: string, why: string | null) => void;
 }
 
-/** A source of usage; disposal ends what it has asked. */
+/** A source of usage; disposal ends its requests. */
 export interface MetricsApi extends Disposable {
   readonly watchUsage: WatchUsage;
 }
 
-/** Needs `list` on `pods` of metrics.k8s.io; with one pod for a scope, `get`. */
+/** Needs `list` on `pods` of metrics.k8s.io; `get` if the scope is one pod. */
 export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
   const { clock, random, scope } = options;
   const phaseMs = random() * RESOLUTION_MS;
@@ -95,7 +98,7 @@ export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
       );
     } catch (error) {
       if (!watch.signal.aborted && !ending.signal.aborted) throw error;
-      // Nobody looks at the reading: the watch ends, or all of them.
+      // The reading is not used: the watch ends, or all of them.
       return toFailedReading(name, { reason: "unreachable", why: "podfit is ending", readAt: clock.steady() });
     }
   }
@@ -108,7 +111,7 @@ export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
         yield* readAtInterval(() => readOnce(node, watch), {
           ...watch,
           clock,
-          // All at one beat: an answer is then never older than the watch that gets it, and none is read twice.
+          // All nodes are read at the same moments: an answer is never older than its watch, and none is read twice.
           interval: () => Math.ceil(watch.interval() / RESOLUTION_MS) * RESOLUTION_MS,
           initialDelayMs: toBeatMs,
         });
@@ -120,7 +123,7 @@ export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
   };
 }
 
-/** How often metrics-server looks, unless it was told to look less often; all nodes are read at the same beat. */
+/** The default interval of metrics-server; all nodes are read at the same moments. */
 const RESOLUTION_MS = 15_000;
 
 const SOURCE = "metrics.k8s.io";
@@ -129,7 +132,7 @@ function toKey({ namespace, name }: Pick<UsagePod, "namespace" | "name">): strin
   return `${namespace}/${name}`;
 }
 
-/** One list for all nodes; of a part of the cluster those of the namespaces that the node's pods are in. */
+/** One list for all nodes. With a part of the cluster, the lists of the namespaces of the node's pods. */
 function listParts(pods: readonly UsagePod[], { namespaces, node, pod }: MetricsApiOptions["scope"]): readonly Part[] {
   if (pod !== null) return [{ namespace: pod.namespace, pod: pod.name }];
   if (namespaces === null && node === null) return [{ namespace: null, pod: null }];
@@ -144,7 +147,7 @@ interface Found {
   readonly durationMs: number;
 }
 
-/** Failed when nothing was answered: of several namespaces those that were are read. */
+/** A reading fails if every request failed: with several namespaces, the answered ones are read. */
 function toReading(node: string, { pods, found, readAt, wallAheadMs, durationMs }: Found): Reading {
   const usages = found.flatMap((one) => one.kind === "usage" ? [one] : []);
   const [failure] = found.flatMap((one) => one.kind === "failed" ? [one] : []);
@@ -157,7 +160,7 @@ function toReading(node: string, { pods, found, readAt, wallAheadMs, durationMs 
     const metrics = answer?.pods.get(toKey(pod));
     if (answer === undefined || metrics === undefined) continue;
     skipped += metrics.skipped;
-    // That it is ahead is all that can be known of the node's clock.
+    // Only a clock that is ahead can be detected.
     if (metrics.at - wallAheadMs - readAt >= MIN_OFFSET_MS) {
       clockOffsetMs = Math.max(clockOffsetMs, metrics.at - readAt);
     }
@@ -169,19 +172,20 @@ function toReading(node: string, { pods, found, readAt, wallAheadMs, durationMs 
 
 const MIN_OFFSET_MS = 2_000;
 
-/** Times are cut off to whole seconds. */
+/** Times are truncated to whole seconds. */
 const TIME_RESOLUTION_MS = 1_000;
 
 function listPoints({ containers }: UsagePod, { at, windowMs, containers: measured }: PodMetrics): readonly Point[] {
   return containers.flatMap(({ name, instance, runningAt }): readonly Point[] => {
     const metrics = measured.get(name);
     if (metrics === undefined || instance === null || runningAt === null) return [];
-    // Most of the window was before this instance: it is another's usage, or that of a pod of the same name.
+    // Most of the window was before this instance: the usage belongs to another instance, or to another pod of the same
+    // name.
     if (at - windowMs / 2 < runningAt) return [];
     const { millicores, workingSetBytes } = metrics;
     return [{
       container: name,
-      // Other sources count CPU, so none of their points is of the same series.
+      // Other sources count CPU time, so their points belong to another series.
       instance: `${SOURCE} ${instance}`,
       at,
       resolutionMs: TIME_RESOLUTION_MS,
@@ -206,7 +210,7 @@ function toFailedReading(
   };
 }
 
-/** What is asked for: everything, a namespace, or a pod. */
+/** The requested part: everything, a namespace, or a pod. */
 interface Part {
   readonly namespace: string | null;
   readonly pod: string | null;
@@ -217,7 +221,6 @@ type PodMetricsAnswer =
   | { readonly kind: "usage"; readonly pods: ReadonlyMap<string, PodMetrics> }
   | { readonly kind: "failed"; readonly reason: FailureReason; readonly why: string };
 
-/** How it is asked. */
 interface FetchContext {
   readonly server: Pick<ApiServer, "origin" | "transport">;
   readonly clock: Clock;
@@ -226,7 +229,7 @@ interface FetchContext {
   readonly signal: AbortSignal;
 }
 
-/** Rejects with nothing but the signal's reason. */
+/** Rejects with the signal's reason only. */
 async function fetchPodMetrics(part: Part, context: FetchContext): Promise<PodMetricsAnswer> {
   const { server: { origin, transport }, clock, signal: ending, limitBytes = LIMIT_BYTES } = context;
   using timeout = clock.timeout(TIMEOUT_MS);
@@ -255,7 +258,7 @@ const TIMEOUT_MS = 10_000;
 
 const API = "/apis/metrics.k8s.io/v1beta1";
 
-/** How many entries are read between two looks at the clock, and how long the event loop is held up at most. */
+/** How many entries are parsed between two checks of the clock, and how long the event loop is blocked at most. */
 const LOOK_EVERY = 128;
 
 const HOLD_MS = 10;
@@ -275,7 +278,7 @@ async function parseAnswer(
   const now = clock.now();
   const pods = new Map<string, PodMetrics>();
   const take = (one: PodMetrics | null) => {
-    // What was not asked for is not believed either.
+    // Pods that were not requested are ignored.
     if (one === null || one.namespace !== (namespace ?? one.namespace) || one.name !== (pod ?? one.name)) return;
     pods.set(`${one.namespace}/${one.name}`, one);
   };
@@ -311,7 +314,7 @@ function toRefused({ code, message, details }: ApiError, { namespace, pod }: Par
       return fail("forbidden", `${said}; grant that user ${right} in ${where}`);
     }
     case 404:
-      // A young pod, which has no two points yet: it is missing as it would be in a list.
+      // A young pod without two points yet: a list would not have it either.
       if (pod !== null && details?.name !== undefined) return { kind: "usage", pods: new Map() };
       return fail("http", `${said}; install metrics-server, or choose another --stats-source, such as kubelet`);
     case 503:
@@ -325,10 +328,13 @@ function fail(reason: FailureReason, why: string): PodMetricsAnswer {
   return { kind: "failed", reason, why };
 }
 
-/** As long as metrics-server needs at least for a newer point, less what timers ring early or late, ms. */
+/** The time that metrics-server needs for a newer point, minus the tolerance of timers, ms. */
 const SHARED_MS = 14_000;
 
-/** Makes a reader that asks anew once the last question is so long ago, whatever came of it. */
+/**
+ * Returns a reader that repeats the request after this time, whatever the result was. Callers within that time share
+ * one answer.
+ */
 function shareAnswers<T>(ask: () => Promise<T>, clock: Pick<Clock, "monotonic">): () => Promise<T> {
   let last: { readonly askedAtMs: number; readonly answer: Promise<T> } | null = null;
   return () => {
