@@ -87,7 +87,7 @@ export async function reviewToken(token: string, { client, signal }: ReviewOptio
   if (authenticated !== true) return null;
   const { username } = user ?? {};
   if (typeof username !== "string" || username === "") {
-    throw new Error("Cannot read the review of a token: it is somebody's without a name");
+    throw new Error("Cannot read the review of a token: the user has no name");
   }
   return { ...user, username };
 }

@@ -56,7 +56,7 @@ export function createLeaseStore({ client, ...options }: LeaseStoreOptions): Lea
       if (passing.includes(response.status)) return null;
       if (!response.ok) throw toApiError(response, error);
       const record = parseLease(data, durationMs);
-      if (record === null) throw new Error("the answer is no Lease");
+      if (record === null) throw new Error("the answer is not a Lease");
       return record;
     } catch (error) {
       ending.throwIfAborted();

@@ -107,8 +107,8 @@ function parseJson(text: string): Parsed<unknown> {
     return { ok: true, value: JSON.parse(text) };
   } catch {
     const why = text.trimStart().startsWith("{")
-      ? "it is no whole JSON object, as if it were cut off"
-      : "it is no JSON";
+      ? "it is not a whole JSON object, so it may be cut off"
+      : "it is not JSON";
     return { ok: false, problems: [{ path: "", message: `Cannot read the line: ${why}` }] };
   }
 }

@@ -108,7 +108,7 @@ function checkNodes(document: Document, fail: Fail): void {
       if (isAlias(node)) {
         // An alias means the last anchor before it.
         const target = anchors.get(node.source);
-        if (target === undefined || path.includes(target)) throw fail("alias of nothing, or of itself,", offset);
+        if (target === undefined || path.includes(target)) throw fail("unknown or circular alias", offset);
       } else if (node.anchor !== undefined) anchors.set(node.anchor, node);
       if (isMap(node)) checkKeys(node, fail);
     },
@@ -143,6 +143,6 @@ function toValue(document: Document): unknown {
     return document.toJS({ maxAliasCount: MAX_ALIASES });
   } catch (error) {
     if (!(error instanceof ReferenceError)) throw error;
-    throw new SyntaxError("aliases that stand for too many values");
+    throw new SyntaxError("aliases that expand to too many values");
   }
 }

@@ -381,7 +381,7 @@ Deno.test("createElection() tells what is wrong with a request, and leads once i
       '(coordination.k8s.io) in namespace "default"',
     ],
     [status(500, "etcd is away"), 500, 'Cannot get Lease "default/podfit": 500 etcd is away'],
-    [() => Response.json({ hello: "world" }), 0, 'Cannot get Lease "default/podfit": the answer is no Lease'],
+    [() => Response.json({ hello: "world" }), 0, 'Cannot get Lease "default/podfit": the answer is not a Lease'],
     [() => new Response("<html>"), 0, ""],
     [() => null, 0, 'Cannot get Lease "default/podfit": Timed out after 5000 ms'],
     [() => Promise.reject(new TypeError("connection reset")), 0, 'Cannot get Lease "default/podfit": connection reset'],

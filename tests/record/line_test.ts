@@ -105,7 +105,7 @@ Deno.test("parseLine() names what is wrong with a line, by its path", () => {
   assertEquals(spoil((it) => ({ ...it, record: {} })).includes("record.input"), true);
   assertEquals(parseLine(line.slice(0, -1)), {
     ok: false,
-    problems: [{ path: "", message: "Cannot read the line: it is no whole JSON object, as if it were cut off" }],
+    problems: [{ path: "", message: "Cannot read the line: it is not a whole JSON object, so it may be cut off" }],
   });
 });
 

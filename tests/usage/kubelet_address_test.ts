@@ -21,23 +21,23 @@ for (const [address, origin] of ORIGINS) {
 }
 
 const REFUSED: readonly (readonly [address: string, why: string])[] = [
-  ["node-1", "is no IP address"],
-  ["kubelet.evil.example", "is no IP address"],
-  ["evil.example/x", "is no IP address"],
-  ["a@10.0.0.1", "is no IP address"],
-  ["10.0.0.1 ", "is no IP address"],
-  ["10.0.0.1:443", "is no IP address"],
-  ["10.0.0.1/24", "is no IP address"],
-  ["", "is no IP address"],
-  ["::::", "is no IP address"],
-  ["fe80::1%eth0", "is no IP address"],
-  ["[fd00::1]", "is no IP address"],
+  ["node-1", "is not an IP address"],
+  ["kubelet.evil.example", "is not an IP address"],
+  ["evil.example/x", "is not an IP address"],
+  ["a@10.0.0.1", "is not an IP address"],
+  ["10.0.0.1 ", "is not an IP address"],
+  ["10.0.0.1:443", "is not an IP address"],
+  ["10.0.0.1/24", "is not an IP address"],
+  ["", "is not an IP address"],
+  ["::::", "is not an IP address"],
+  ["fe80::1%eth0", "is not an IP address"],
+  ["[fd00::1]", "is not an IP address"],
   // A URL would take these for 127.0.0.1.
-  ["2130706433", "is no IP address"],
-  ["0x7f.1", "is no IP address"],
-  ["127.1", "is no IP address"],
-  ["0177.0.0.1", "is no IP address"],
-  ["256.0.0.1", "is no IP address"],
+  ["2130706433", "is not an IP address"],
+  ["0x7f.1", "is not an IP address"],
+  ["127.1", "is not an IP address"],
+  ["0177.0.0.1", "is not an IP address"],
+  ["256.0.0.1", "is not an IP address"],
   ["127.0.0.1", "is a loopback address"],
   ["127.255.255.254", "is a loopback address"],
   ["::1", "is a loopback address"],
@@ -63,11 +63,11 @@ for (const [address, why] of REFUSED) {
 
 Deno.test("toKubeletOrigin() refuses what is no text and no port, as a status may hold anything", () => {
   for (const address of [7, null, undefined, {}, ["10.0.0.1"]]) {
-    assertEquals(dial(address).endsWith("is no IP address"), true, dial(address));
+    assertEquals(dial(address).endsWith("is not an IP address"), true, dial(address));
   }
   for (const port of [0, -1, 65536, 1.5, NaN, "1/x", null]) {
     const dialed = toKubeletOrigin({ ...nodeAt("10.0.0.1", 0), port: port as number }, STRICT);
-    assertEquals(dialed, { kind: "refused", why: `its port ${port} is none` });
+    assertEquals(dialed, { kind: "refused", why: `its port ${port} is not a port number` });
   }
 });
 
@@ -92,10 +92,10 @@ Deno.test("toKubeletOrigin() takes no address for a name, and no name for one th
   const byName = (address: string) => dialAny([{ type: "Hostname", address }], BY_NAME);
   assertEquals(byName("10.0.0.1"), "https://10.0.0.1:10250");
   for (const address of ["127.0.0.1", "::1", "169.254.169.254"]) {
-    assertEquals(byName(address).includes("which is no way to a node"), true, byName(address));
+    assertEquals(byName(address).includes("which does not lead to a node"), true, byName(address));
   }
   for (const address of ["a/b", "a:1", "x.1", "2130706433", "a@b", "-a", "a..b", ""]) {
-    assertEquals(byName(address).endsWith("is no host name"), true, byName(address));
+    assertEquals(byName(address).endsWith("is not a host name"), true, byName(address));
   }
 });
 
@@ -104,7 +104,7 @@ Deno.test("openDirectSource() dials nothing of podfit's own pod; outside of the 
     using kubelets = openDirectSource({ ...apiServer(), source }, { clock: new VirtualClock() });
     return await kubelets.fetchSummary(nodeAt(address, 1), new AbortController().signal);
   };
-  const why = `at its kubelet: the node's InternalIP "127.0.0.1" is a loopback address, which is no way to a node`;
+  const why = `at its kubelet: the node's InternalIP "127.0.0.1" is a loopback address, which does not lead to a node`;
   assertFailed(await ask("in-cluster", "127.0.0.1"), "unreachable", why);
   assertFailed(await ask("/a/kubeconfig", "::1"), "unreachable", "at https://[::1]:1: ");
   assertFailed(await ask("/a/kubeconfig", "169.254.169.254"), "unreachable", "is a link-local address");

@@ -162,13 +162,13 @@ function parseExecCredential(user: ExecUser, stdout: string): LoadedCredential {
     throw failure(user, `it printed apiVersion "${printed["apiVersion"]}" instead of "${user.exec.apiVersion}"`);
   }
   const status = isRecord(printed["status"]) ? printed["status"] : {};
-  const credential = parseCredential(status, (why) => failure(user, `it printed a token that is no good: ${why}`));
+  const credential = parseCredential(status, (why) => failure(user, `it printed an invalid token: ${why}`));
   if (credential === null) {
     throw failure(user, "its status has neither a token nor a clientCertificateData with clientKeyData");
   }
   const expiry = status["expirationTimestamp"] ?? null;
   const expiresAt = expiry === null ? null : Date.parse(String(expiry));
-  if (Number.isNaN(expiresAt)) throw failure(user, `it printed expirationTimestamp "${expiry}", which is no time`);
+  if (Number.isNaN(expiresAt)) throw failure(user, `it printed expirationTimestamp "${expiry}", which is not a time`);
   return { credential, expiresAt };
 }
 

@@ -202,7 +202,7 @@ function getUser(user: UserEntry, { name, refuse }: { readonly name: string; rea
   const authorization = getAuthorization(user, refuse);
   if (user.exec === null) return { kind: "given", authorization, certificate };
   if (authorization !== null || certificate !== null) {
-    throw refuse("has exec beside another credential: keep one of them");
+    throw refuse("has exec and another credential: keep one of them");
   }
   return { kind: "exec", name, exec: user.exec };
 }

@@ -94,14 +94,16 @@ export function toKubeletOrigin(
   }
   const { type, address } = found;
   const shown = `"${oneLine(String(address))}"`;
-  if (!Number.isInteger(port) || port < 1 || port > 65535) return refuse(`its port ${oneLine(String(port))} is none`);
+  if (!Number.isInteger(port) || port < 1 || port > 65535) {
+    return refuse(`its port ${oneLine(String(port))} is not a port number`);
+  }
   const host = type === "InternalIP" || type === "ExternalIP" ? parseIp(address) : parseHostName(address);
   if (host === null) {
-    return refuse(`the node's ${type} ${shown} is no ${type.endsWith("IP") ? "IP address" : "host name"}`);
+    return refuse(`the node's ${type} ${shown} is not ${type.endsWith("IP") ? "an IP address" : "a host name"}`);
   }
   const purpose = findAddressPurpose(host);
   if (purpose !== null && !(purpose === LOOPBACK && allowsLoopback)) {
-    return refuse(`the node's ${type} ${shown} is ${purpose}, which is no way to a node`);
+    return refuse(`the node's ${type} ${shown} is ${purpose}, which does not lead to a node`);
   }
   return { kind: "origin", origin: `https://${host.includes(":") ? `[${host}]` : host}:${port}`, host };
 }

@@ -298,7 +298,7 @@ async function parseAnswer(
     }
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return fail("malformed", `the answer is no ${pod === null ? "PodMetricsList" : "PodMetrics"}: ${error.message}`);
+    return fail("malformed", `the answer is not a ${pod === null ? "PodMetricsList" : "PodMetrics"}: ${error.message}`);
   }
   return { kind: "usage", pods };
 }

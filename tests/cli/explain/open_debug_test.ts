@@ -234,7 +234,7 @@ const ERRORS: Readonly<Record<string, readonly [Readonly<Record<string, unknown>
   ],
   "what is no record": [
     withProxy(() => new Response('{"kind":"pod","record"\n')),
-    "Cannot read the line: it is no whole JSON object, as if it were cut off",
+    "Cannot read the line: it is not a whole JSON object, so it may be cut off",
   ],
 };
 

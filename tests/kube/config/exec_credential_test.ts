@@ -118,7 +118,7 @@ const failures: readonly [sentence: string, script: string, includes: string, ex
   [
     "a token that no header can hold",
     print(`{"token":"s3cret\\\\nb"}`),
-    "a token that is no good: it has a space, a line",
+    "an invalid token: it has a space, a line",
   ],
   ["an odd expiry", print(`{"token":"t","expirationTimestamp":"soon"}`), 'expirationTimestamp "soon"'],
 ];

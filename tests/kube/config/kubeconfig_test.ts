@@ -95,7 +95,7 @@ const refused: readonly [sentence: string, fields: Parameters<typeof toYaml>[0],
   ["impersonation", { user: { as: "root" } }, 'has as "root"'],
   ["a certificate without its key", { user: { "client-certificate": "c" } }, "client-certificate without client-key"],
   ["a token and a username", { user: { token: "t", username: "a" } }, "both a token and a username"],
-  ["exec and a token", { user: { token: "t", exec: { command: "x" } } }, "exec beside another credential"],
+  ["exec and a token", { user: { token: "t", exec: { command: "x" } } }, "exec and another credential"],
   ["an undefined user", { context: { user: "bob" } }, 'user "bob" is not defined; see `kubectl config get-contexts`'],
   ["an undefined cluster", { context: { cluster: "z" } }, 'cluster "z" is not defined; see `kubectl config'],
 ];

@@ -148,7 +148,7 @@ const FAILURES: Readonly<
   ],
   "no credential": [() => refuse(401, { message: "Unauthorized" }), "unauthorized", "check podfit's credential"],
   "a redirect": [() => new Response(null, { status: 307, headers: { location: "/x" } }), "http", "307"],
-  "another document": [() => new Response("<html>"), "malformed", 'the answer is no PodMetricsList: unexpected "<"'],
+  "another document": [() => new Response("<html>"), "malformed", 'the answer is not a PodMetricsList: unexpected "<"'],
   "too much": [() => new Response(" ".repeat(5000)), "too_large", "the answer has more than 4096 bytes"],
   "no answer in time": [() => new Promise<Response>(() => {}), "timeout", "no answer within 10 s"],
   "no connection": [() => Promise.reject(new TypeError("refused")), "unreachable", "refused"],
