@@ -223,8 +223,8 @@ export function createControllers(options: ControllersOptions): Runnable {
   };
 
   function isAlive(): CheckResult {
-    const problems = nodes.listStuck().map((node) => `the loop of node "${node}" does not turn`);
-    if (statusLoop.isStuck || replicas?.isStuck() === true) problems.push("the status loop does not turn");
+    const problems = nodes.listStuck().map((node) => `the loop of node "${node}" is stuck`);
+    if (statusLoop.isStuck || replicas?.isStuck() === true) problems.push("the status loop is stuck");
     return problems.length === 0 ? { ok: true, message: "ok" } : { ok: false, message: problems.join("\n") };
   }
 

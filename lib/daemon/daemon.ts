@@ -207,7 +207,7 @@ async function endInTime(
   const ended = work.finally(() => over.abort());
   const tooLate = untilAborted(AbortSignal.any([signal, over.signal]))
     .then(() => clock.sleep(SHUTDOWN_MS, over.signal))
-    .then(() => log.warn("Leaving behind what the API server has not answered", { seconds: SHUTDOWN_MS / 1000 }))
+    .then(() => log.warn("Ending without the answers of the API server", { seconds: SHUTDOWN_MS / 1000 }))
     .catch(() => ended);
   await Promise.race([ended, tooLate]);
 }

@@ -134,13 +134,13 @@ export class FailureLog {
   /** Writes the summaries that are due, and forgets what has not failed for long. To be called now and then. */
   sweep(): void {
     const nowMs = this.#options.clock.monotonic();
-    for (const [key, matter] of this.#groups) {
-      for (const [subject, { lastMs }] of matter.subjects) {
+    for (const [key, group] of this.#groups) {
+      for (const [subject, { lastMs }] of group.subjects) {
         if (nowMs - lastMs < FORGET_MS) break;
-        removeSubject(matter, subject);
+        removeSubject(group, subject);
       }
-      if (matter.subjects.size === 0) this.#groups.delete(key);
-      else if (nowMs >= matter.nextSummaryMs) this.#sumUp(matter, nowMs);
+      if (group.subjects.size === 0) this.#groups.delete(key);
+      else if (nowMs >= group.nextSummaryMs) this.#sumUp(group, nowMs);
     }
   }
 
@@ -148,16 +148,16 @@ export class FailureLog {
     const { log, clock } = this.#options;
     const all = autoscaler === null ? fields : { autoscaler: formatName(autoscaler), ...fields };
     if (topic === undefined) return log[level](message, all);
-    const matter = this.#open(topic, level);
-    const before = removeSubject(matter, topic.subject);
-    const isNews = before === undefined && matter.logged < MAX_LOGGED_SUBJECTS;
-    const isTold = isNews || before?.isLogged === true;
-    matter.times++;
-    if (isNews) matter.timesSummedUp++;
-    if (isTold) matter.logged++;
-    matter.subjects.set(topic.subject, { lastMs: clock.monotonic(), isLogged: isTold });
-    const [oldest = topic.subject] = matter.subjects.keys();
-    if (matter.subjects.size > MAX_SUBJECTS) removeSubject(matter, oldest);
+    const group = this.#open(topic, level);
+    const before = removeSubject(group, topic.subject);
+    const isNews = before === undefined && group.logged < MAX_LOGGED_SUBJECTS;
+    const isLogged = isNews || before?.isLogged === true;
+    group.times++;
+    if (isNews) group.timesSummedUp++;
+    if (isLogged) group.logged++;
+    group.subjects.set(topic.subject, { lastMs: clock.monotonic(), isLogged });
+    const [oldest = topic.subject] = group.subjects.keys();
+    if (group.subjects.size > MAX_SUBJECTS) removeSubject(group, oldest);
     log[isNews ? level : "debug"](message, all);
   }
 
@@ -166,23 +166,23 @@ export class FailureLog {
     const { log, clock } = this.#options;
     const nowMs = clock.monotonic();
     let isKnown = false;
-    let isTold = false;
-    for (const [key, matter] of this.#groups) {
-      const one = matter.what === what ? removeSubject(matter, subject) : undefined;
+    let isLogged = false;
+    for (const [key, group] of this.#groups) {
+      const one = group.what === what ? removeSubject(group, subject) : undefined;
       if (one === undefined) continue;
       isKnown = true;
-      isTold ||= one.isLogged;
-      if (matter.subjects.size > 0) continue;
+      isLogged ||= one.isLogged;
+      if (group.subjects.size > 0) continue;
       this.#groups.delete(key);
-      log.info(`${what}: it is over`, toSummaryFields(matter, nowMs));
+      log.info(`${what}: recovered`, toSummaryFields(group, nowMs));
     }
-    if (message !== undefined) log[isTold || !isKnown ? "info" : "debug"](message, { subject });
+    if (message !== undefined) log[isLogged || !isKnown ? "info" : "debug"](message, { subject });
   }
 
   #open({ what, reason }: FailureTopic, level: Failure["level"]): FailureGroup {
     const key = `${what}\n${reason}`;
     const sinceMs = this.#options.clock.monotonic();
-    const matter = this.#groups.get(key) ?? {
+    const group = this.#groups.get(key) ?? {
       what,
       reason,
       level,
@@ -194,30 +194,30 @@ export class FailureLog {
       summaries: 0,
       nextSummaryMs: sinceMs + SUMMARIES_MS[0],
     };
-    this.#groups.set(key, matter);
-    return matter;
+    this.#groups.set(key, group);
+    return group;
   }
 
-  #sumUp(matter: FailureGroup, nowMs: number): void {
-    const waitMs = SUMMARIES_MS[Math.min(++matter.summaries, SUMMARIES_MS.length - 1)] ?? FORGET_MS;
-    matter.nextSummaryMs = nowMs + waitMs;
-    const more = matter.times - matter.timesSummedUp;
+  #sumUp(group: FailureGroup, nowMs: number): void {
+    const waitMs = SUMMARIES_MS[Math.min(++group.summaries, SUMMARIES_MS.length - 1)] ?? FORGET_MS;
+    group.nextSummaryMs = nowMs + waitMs;
+    const more = group.times - group.timesSummedUp;
     if (more === 0) return;
-    matter.timesSummedUp = matter.times;
-    const examples = [...matter.subjects.keys()].slice(-MAX_LOGGED_SUBJECTS);
-    this.#options.log[matter.level](`${matter.what}, still`, { ...toSummaryFields(matter, nowMs), more, examples });
+    group.timesSummedUp = group.times;
+    const examples = [...group.subjects.keys()].slice(-MAX_LOGGED_SUBJECTS);
+    this.#options.log[group.level](`${group.what}, still`, { ...toSummaryFields(group, nowMs), more, examples });
   }
 }
 
-function toSummaryFields({ reason, times, subjects: cases, sinceMs }: FailureGroup, nowMs: number): LogFields {
-  return { reason, times, subjects: cases.size, forSeconds: Math.round((nowMs - sinceMs) / 1000) };
+function toSummaryFields({ reason, times, subjects, sinceMs }: FailureGroup, nowMs: number): LogFields {
+  return { reason, times, subjects: subjects.size, forSeconds: Math.round((nowMs - sinceMs) / 1000) };
 }
 
 /** The case, which is one no more; undefined where there was none. */
-function removeSubject(matter: FailureGroup, subject: string): FailedSubject | undefined {
-  const one = matter.subjects.get(subject);
-  matter.subjects.delete(subject);
-  if (one?.isLogged === true) matter.logged--;
+function removeSubject(group: FailureGroup, subject: string): FailedSubject | undefined {
+  const one = group.subjects.get(subject);
+  group.subjects.delete(subject);
+  if (one?.isLogged === true) group.logged--;
   return one;
 }
 

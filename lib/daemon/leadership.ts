@@ -60,7 +60,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     listener: {
       onStandby(leader) {
         metrics.setLeading(name, false);
-        log.info("Standing by", { ...fields, leader: leader ?? "nobody" });
+        log.info("Waiting as standby", { ...fields, leader: leader ?? "none" });
       },
       onLeading() {
         metrics.setLeading(name, true);
@@ -108,14 +108,17 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     isReady() {
       if (election.isLeading()) return { ok: true, message: "ok" };
       if (!election.isKnown()) {
-        return { ok: false, message: `waiting for the first look at Lease "${subject}"${failure && `: ${failure}`}` };
+        return {
+          ok: false,
+          message: `waiting for the first answer about Lease "${subject}"${failure && `: ${failure}`}`,
+        };
       }
       // Whoever cannot read or write the Lease cannot take over.
-      if (isRefused) return { ok: false, message: `cannot stand by: ${failure}` };
+      if (isRefused) return { ok: false, message: `cannot become leader: ${failure}` };
       const leader = election.holder();
       return {
         ok: true,
-        message: `standby: ${leader === null || leader === identity ? "nobody" : `"${leader}"`} leads`,
+        message: `standby: ${leader === null || leader === identity ? "no pod" : `"${leader}"`} leads`,
       };
     },
     async run(signal) {

@@ -60,19 +60,19 @@ export function createFlightRecorder(clock: Pick<Clock, "steady" | "monotonic" |
   const pods = new Rings(POD_RULES);
   const objects = new Rings(REPLICAS_RULES);
   const watchers = new Map<string, Set<OnRecordLine>>();
-  const shelfOf = ({ kind }: RecordSubject) => kind === "pod" ? pods : objects;
+  const ringsOf = ({ kind }: RecordSubject) => kind === "pod" ? pods : objects;
 
-  function tell(subject: RecordSubject, toLine: () => RecordLine): void {
-    const hearing = watchers.get(toSubjectKey(subject));
-    if (hearing === undefined) return;
+  function notify(subject: RecordSubject, toLine: () => RecordLine): void {
+    const listeners = watchers.get(toSubjectKey(subject));
+    if (listeners === undefined) return;
     const line = `${formatLine(toLine())}\n`;
-    for (const onLine of hearing) onLine(line);
+    for (const onLine of listeners) onLine(line);
   }
 
-  function tellGone(subject: RecordSubject): void {
-    const hearing = watchers.get(toSubjectKey(subject));
-    if (hearing === undefined || shelfOf(subject).has(subject)) return;
-    for (const onLine of hearing) onLine(null);
+  function notifyGone(subject: RecordSubject): void {
+    const listeners = watchers.get(toSubjectKey(subject));
+    if (listeners === undefined || ringsOf(subject).has(subject)) return;
+    for (const onLine of listeners) onLine(null);
   }
 
   return {
@@ -80,38 +80,38 @@ export function createFlightRecorder(clock: Pick<Clock, "steady" | "monotonic" |
       const { pod: { namespace, name, uid }, now, observation } = input;
       const record = toRecord({ before, input, outcome });
       pods.add(record, { namespace, name, uid, isLast: observation.kind === "answered" });
-      tell({ kind: "pod", namespace, name }, () => toPodLine({ record, count: 1, since: now }));
+      notify({ kind: "pod", namespace, name }, () => toPodLine({ record, count: 1, since: now }));
     },
     replicasSink: {
       onPass({ before, input, outcome }) {
         const { object: { namespace, name, uid, isDeleting }, now } = input;
         const record = toReplicasRecord({ before, input, outcome });
         objects.add(record, { namespace, name, uid, isLast: isDeleting });
-        tell({ kind: "scaledObject", namespace, name }, () => toScaledObjectLine({ record, count: 1, since: now }));
+        notify({ kind: "scaledObject", namespace, name }, () => toScaledObjectLine({ record, count: 1, since: now }));
       },
       onGone({ namespace, name, uid }) {
         objects.markGone(uid, clock.steady());
-        tellGone({ kind: "scaledObject", namespace, name });
+        notifyGone({ kind: "scaledObject", namespace, name });
       },
     },
     dropPod({ namespace, name, uid }) {
       pods.markGone(uid, clock.steady());
-      tellGone({ kind: "pod", namespace, name });
+      notifyGone({ kind: "pod", namespace, name });
     },
-    get: (subject) => shelfOf(subject).findLines(subject),
+    get: (subject) => ringsOf(subject).findLines(subject),
     *listLatest(namespace) {
       yield* pods.listLatest(namespace);
       yield* objects.listLatest(namespace);
     },
     watch(subject, onLine) {
-      if (!shelfOf(subject).has(subject)) return null;
+      if (!ringsOf(subject).has(subject)) return null;
       const key = toSubjectKey(subject);
-      const hearing = watchers.get(key) ?? new Set();
-      watchers.set(key, hearing.add(onLine));
+      const listeners = watchers.get(key) ?? new Set();
+      watchers.set(key, listeners.add(onLine));
       return {
         [Symbol.dispose]() {
-          hearing.delete(onLine);
-          if (hearing.size === 0) watchers.delete(key);
+          listeners.delete(onLine);
+          if (listeners.size === 0) watchers.delete(key);
         },
       };
     },
@@ -121,11 +121,11 @@ export function createFlightRecorder(clock: Pick<Clock, "steady" | "monotonic" |
         while (pods.packOne() || objects.packOne()) await clock.sleep(0, signal).catch(() => {});
         if (clock.monotonic() - expiredMs >= EXPIRE_INTERVAL_MS) {
           expiredMs = clock.monotonic();
-          for (const shelf of [pods, objects]) shelf.expire(clock.steady());
+          for (const rings of [pods, objects]) rings.expire(clock.steady());
         }
         await clock.sleep(PACK_INTERVAL_MS, signal).catch(() => {});
       }
-      for (const hearing of watchers.values()) for (const onLine of hearing) onLine(null);
+      for (const listeners of watchers.values()) for (const onLine of listeners) onLine(null);
     },
   };
 }

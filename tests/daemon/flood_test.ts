@@ -146,7 +146,7 @@ Deno.test("createDaemon() tells of a server that refuses every resize for long, 
   ]);
   isOut = false;
   await run.advance(90);
-  assertEquals(run.log.filter(({ message }) => message === "Cannot resize pods: it is over").length, 1);
+  assertEquals(run.log.filter(({ message }) => message === "Cannot resize pods: recovered").length, 1);
 });
 
 Deno.test("createDaemon() tells autoscalers whose resizes all wait for a busy server (C44, C50)", async () => {
@@ -181,7 +181,7 @@ Deno.test("one missing right is told once for all autoscalers, and then summed u
   assert(tried <= 30 * names.length, `${tried} writes`);
   isGranted = true;
   await run.advance(300);
-  assertEquals(run.log.filter(({ message }) => message === "Cannot write status: it is over").length, 1);
+  assertEquals(run.log.filter(({ message }) => message === "Cannot write status: recovered").length, 1);
 });
 
 Deno.test("a watch that fails for an hour is told once, then summed up, and so is its end (C51)", async () => {
@@ -197,5 +197,5 @@ Deno.test("a watch that fails for an hour is told once, then summed up, and so i
   assert(run.log.some(({ message, reason }) => message === "Cannot watch, still" && reason === "503"));
   isAway = false;
   await run.advance(120);
-  assertEquals(run.log.filter(({ message }) => message === "Cannot watch: it is over").length, 1);
+  assertEquals(run.log.filter(({ message }) => message === "Cannot watch: recovered").length, 1);
 });

@@ -83,8 +83,8 @@ Deno.test("a standby knows the cluster, polls nothing, writes nothing, and is re
   assertEquals(b.daemon.isReady(), { ok: true, message: 'standby: "a" leads' });
   assertEquals([a.daemon.isReady(), b.daemon.isAlive()], [{ ok: true, message: "ok" }, { ok: true, message: "ok" }]);
   assertEquals(b.series("podfit_api_requests_total").filter((line) => !/verb="(get|watch)"|"leases"/.test(line)), []);
-  assertEquals(messages(a, "INFO").filter((message) => /Leading|Standing/.test(message)), ["Leading"]);
-  assertEquals(messages(b, "INFO").filter((message) => /Leading|Standing/.test(message)), ["Standing by"]);
+  assertEquals(messages(a, "INFO").filter((message) => /Leading|standby/.test(message)), ["Leading"]);
+  assertEquals(messages(b, "INFO").filter((message) => /Leading|standby/.test(message)), ["Waiting as standby"]);
 });
 
 Deno.test("gauges of what is looked after are shown by the leader alone, and go with its leadership (C52, C55)", async () => {
@@ -322,13 +322,13 @@ Deno.test("a podfit without the right to Leases is not ready, names the right, a
   await run.advance(120);
   const { ok, message } = run.daemon.isReady();
   assertEquals(ok, false);
-  assertStringIncludes(message, 'waiting for the first look at Lease "shop/podfit": Cannot get Lease');
+  assertStringIncludes(message, 'waiting for the first answer about Lease "shop/podfit": Cannot get Lease');
   assertStringIncludes(message, 'grant get, create and update on leases (coordination.k8s.io) in namespace "shop"');
   assertEquals([listWrites(run), messages(run, "ERROR").length], [[], 2], "told once, and summed up");
   run.api.intercept = () => null;
   await run.advance(30);
   assertEquals([isLeading(run), run.daemon.isReady().ok, run.cpu() !== "100m"], [true, true, true]);
-  assert(messages(run, "INFO").includes("Cannot take part in the election of a leader: it is over"));
+  assert(messages(run, "INFO").includes("Cannot take part in the election of a leader: recovered"));
 });
 
 Deno.test("without an election no Lease is asked for, and nothing of it is shown", async () => {

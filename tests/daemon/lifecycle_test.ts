@@ -198,7 +198,7 @@ Deno.test("createDaemon() leaves behind 12 s after its signal what the API serve
   await run.stop();
   assertEquals(run.clock.monotonic() - beganMs, 12_000);
   const { level, message, seconds } = run.log.findLast(({ level }) => level === "WARN") ?? {};
-  assertEquals([level, message, seconds], ["WARN", "Leaving behind what the API server has not answered", 12]);
+  assertEquals([level, message, seconds], ["WARN", "Ending without the answers of the API server", 12]);
   // It ends by its own timeouts.
   await run.clock.advance(60_000);
   assertEquals(run.clock.pending, 0);
@@ -234,7 +234,7 @@ Deno.test("isAlive() stays true while writes of many statuses are slow, and says
   run.clock.timeout = () => ({ signal: new AbortController().signal, [Symbol.dispose]() {} });
   run.api.remove("pods", "web-1");
   await run.advance(65);
-  assertEquals(run.daemon.isAlive(), { ok: false, message: "the status loop does not turn" });
+  assertEquals(run.daemon.isAlive(), { ok: false, message: "the status loop is stuck" });
   run.clock.timeout = timeout;
 });
 
@@ -246,7 +246,7 @@ Deno.test("isAlive() names the node whose loop does not turn, until it turns aga
   await run.advance(60);
   assertEquals(run.daemon.isAlive().ok, true);
   await run.advance(10);
-  assertEquals(run.daemon.isAlive(), { ok: false, message: 'the loop of node "node1" does not turn' });
+  assertEquals(run.daemon.isAlive(), { ok: false, message: 'the loop of node "node1" is stuck' });
   release();
   await run.advance(1);
   assertEquals(run.daemon.isAlive().ok, true);

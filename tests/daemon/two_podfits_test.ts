@@ -149,5 +149,5 @@ Deno.test("createDaemon() writes its statuses again soon after the other podfit 
   await seeing.stop();
   await blind.advance(900);
   assertEquals(names.filter((name) => blind.condition("Metrics", name) !== "False MetricsUnavailable"), []);
-  assertEquals(blind.log.filter(({ message }) => message === "Statuses are written over: it is over").length, 1);
+  assertEquals(blind.log.filter(({ message }) => message === "Statuses are written over: recovered").length, 1);
 });

@@ -124,7 +124,7 @@ function findMissingAuthentication(object: ScaledObject, objects: ScaledObjectCa
     if (ref === null) continue;
     const place = ref.kind === "TriggerAuthentication" ? namespace : null;
     const found = objects.findAuthentication({ ...ref, namespace: place });
-    if (found === null) return toTriggerFailed(`${ref.kind} "${ref.name}" is not there: create it`);
+    if (found === null) return toTriggerFailed(`${ref.kind} "${ref.name}" does not exist: create it`);
     const [problem] = found.problems;
     if (found.authentication !== null) continue;
     const why = problem === undefined ? "" : `: ${problem.path}: ${problem.message}`;

@@ -48,9 +48,9 @@ export function findConflict(others: ConflictQuery): Conflict {
     : hpas.filter((hpa) => !hpa.isCheckDisabled && hpa.uid !== others.transferredUid);
   const transfer = rivals.find((hpa) => isTransferred(hpa, others)) ?? null;
   const rival = rivals.find((hpa) => hpa !== transfer);
-  const elder = findOlder(object, scaledObjects);
-  const obstacle = rival !== undefined ? toHpaConflict(rival, object) : elder && toConflict(elder);
-  if (obstacle !== null) return { blocker: obstacle, transfer: null, warnings };
+  const older = findOlder(object, scaledObjects);
+  const blocker = rival !== undefined ? toHpaConflict(rival, object) : older && toConflict(older);
+  if (blocker !== null) return { blocker, transfer: null, warnings };
   const ambiguous = describeOverlap(others);
   if (ambiguous !== null) {
     return {
@@ -75,11 +75,11 @@ function isTransferred(hpa: HpaFacts, { object, transferredUid }: ConflictQuery)
 
 /** R75. */
 function toHpaConflict({ name, owners }: HpaFacts, { uid, target }: ScaledObject): Blocker {
-  const words =
+  const prefix =
     `the workload "${target.name}" of type "${target.apiVersion}.${target.kind}" is already managed by the hpa "${name}"`;
   const message = owners.includes(uid)
-    ? `${words}, which KEDA has made for this ScaledObject: stop KEDA, then delete the hpa`
-    : `${words}: delete it, or let it be taken over by annotation scaledobject.keda.sh/transfer-hpa-ownership`;
+    ? `${prefix}, which KEDA has made for this ScaledObject: stop KEDA, then delete the hpa`
+    : `${prefix}: delete it, or let it be taken over by annotation scaledobject.keda.sh/transfer-hpa-ownership`;
   return { kind: "check", reason: "OtherHPA", message };
 }
 
@@ -101,8 +101,8 @@ function describeOverlap({ object, overlapping }: ConflictQuery): string | null 
   const { hpas, scaledObjects } = overlapping();
   const hpa = object.annotations.ignoresHpas ? undefined : hpas.find(({ isCheckDisabled }) => !isCheckDisabled);
   if (hpa !== undefined) return toAmbiguousSelector(`HPA "${hpa.name}"`);
-  const elder = findOlder(object, scaledObjects);
-  return elder && toAmbiguousSelector(`ScaledObject "${elder.name}"`);
+  const older = findOlder(object, scaledObjects);
+  return older && toAmbiguousSelector(`ScaledObject "${older.name}"`);
 }
 
 function toAmbiguousSelector(other: string): string {

@@ -249,7 +249,7 @@ export class ScaledObjectController {
   async #checkBlockers(signal: AbortSignal): Promise<BlockerCheckResult> {
     const tryTriggers = async (object: ScaledObject) => {
       const readings = await this.#askTriggers(object, { loop: "tick", at: this.#parts.clock.steady() }, signal);
-      if (readings === null) return "the ScaledObject has changed meanwhile";
+      if (readings === null) return "the ScaledObject has changed in the meantime";
       return readings.kind === "obstructed" ? readings.message : null;
     };
     const checked = await checkBlockers({
@@ -423,7 +423,7 @@ export class ScaledObjectController {
     const answer = object === null ? null : await this.#write(write, object, signal);
     if (answer === null || answer.kind === "accepted") return true;
     if (signal.aborted || (isRetryable(answer) && !isTimedOut())) return false;
-    onUnrestored(facts, answer.kind === "dropped" ? "somebody else writes them" : answer.message);
+    onUnrestored(facts, answer.kind === "dropped" ? "another writer sets them" : answer.message);
     return true;
   }
 

@@ -121,7 +121,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
       metrics,
       brake: options.brake,
       isKnown: () => true,
-      rivals: "KEDA, or another podfit: let one of them alone have ScaledObjects",
+      rivals: "KEDA or another podfit; let only one of them control ScaledObjects",
       isNodeLocal: false,
       onProgress: statusLoop.recordProgress,
       onTrouble,
@@ -173,7 +173,11 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     fetches,
     sink,
     onUnrestored: (facts, cause) =>
-      fail("Cannot restore replicas, letting ScaledObject go", facts, new Error(`${cause}; set them by hand`)),
+      fail(
+        "Cannot restore replicas, removing the finalizer of ScaledObject",
+        facts,
+        new Error(`${cause}; set them by hand`),
+      ),
     isLeading: options.isLeading,
     canScale: observer.canScale,
   };
@@ -184,7 +188,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     clock,
     random,
     onError: (uid, error) =>
-      fail("ScaledObject failed, starting it again", rows.get(uid)?.controller.facts ?? null, error),
+      fail("ScaledObject controller failed, restarting it", rows.get(uid)?.controller.facts ?? null, error),
   });
 
   function start(facts: ScaledObjectFacts): void {

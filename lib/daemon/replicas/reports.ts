@@ -44,7 +44,7 @@ interface AskedTrigger {
 
 /** Takes what happens. It may throw: then the others are called all the same. */
 export interface ReplicasSink {
-  onPass?(pass: ReplicasEvaluation): void;
+  onPass?(evaluation: ReplicasEvaluation): void;
   onAsked?(asked: AskedTrigger): void;
   /** The object appeared or its spec changed, valid or not. */
   onObject?(facts: ScaledObjectFacts): void;
@@ -63,17 +63,17 @@ export function combineReplicasSinks(
   sinks: readonly ReplicasSink[],
   onError: (error: unknown) => void,
 ): Required<ReplicasSink> {
-  const toEach = (tell: (sink: ReplicasSink) => void) => {
+  const toEach = (call: (sink: ReplicasSink) => void) => {
     for (const sink of sinks) {
       try {
-        tell(sink);
+        call(sink);
       } catch (error) {
         onError(error);
       }
     }
   };
   return {
-    onPass: (pass) => toEach((sink) => sink.onPass?.(pass)),
+    onPass: (evaluation) => toEach((sink) => sink.onPass?.(evaluation)),
     onAsked: (asked) => toEach((sink) => sink.onAsked?.(asked)),
     onObject: (facts) => toEach((sink) => sink.onObject?.(facts)),
     onGone: (facts) => toEach((sink) => sink.onGone?.(facts)),
@@ -97,10 +97,10 @@ export function createReplicasEvents(recorder: Pick<EventRecorder, "publish">): 
 /** Never throws, as the log does not. */
 export function createReplicasLog(log: Log): ReplicasSink {
   return {
-    onPass(pass) {
-      logAnswer(pass, log);
-      logBlocker(pass, log);
-      const { input: { object }, outcome: { report } } = pass;
+    onPass(evaluation) {
+      logAnswer(evaluation, log);
+      logBlocker(evaluation, log);
+      const { input: { object }, outcome: { report } } = evaluation;
       if (report !== null && log.level === "debug") log.debug("Evaluated", { ...toReportFields(object, report) });
     },
   };
@@ -109,12 +109,12 @@ export function createReplicasLog(log: Log): ReplicasSink {
 /** `s0-prometheus: value 12, 4 replicas (ratio 1.2; 10 ready, 1 unready, 0 missing)`, or why there is none. */
 export function formatTrigger({ metricName, value, error, proposal }: TriggerReport): string {
   if (error !== null) return `${metricName}: ${error}`;
-  const said = value === null ? metricName : `${metricName}: value ${value}`;
-  if (proposal === null) return said;
+  const text = value === null ? metricName : `${metricName}: value ${value}`;
+  if (proposal === null) return text;
   const { replicas, lo, hi, ratio, ready, unready, missing } = proposal;
   const range = lo === hi ? "" : ` (${lo} to ${hi})`;
   const counts = `${ready} ready, ${unready} unready, ${missing} missing`;
-  return `${said}, ${replicas} replicas${range}, ${ratio === null ? "" : `ratio ${ratio.toPrecision(4)}, `}${counts}`;
+  return `${text}, ${replicas} replicas${range}, ${ratio === null ? "" : `ratio ${ratio.toPrecision(4)}, `}${counts}`;
 }
 
 // The sink that counts and measures ScaledObjects in KEDA's families and ours (R93).
@@ -124,10 +124,10 @@ export function createReplicasMetrics(
   { metrics, isKnown }: { readonly metrics: ReplicaMetrics; readonly isKnown: (uid: string) => boolean },
 ): ReplicasSink {
   return {
-    onPass(pass) {
-      if (!isKnown(pass.input.object.uid)) return;
-      recordEvaluation(pass, metrics);
-      recordAnswer(pass, metrics);
+    onPass(evaluation) {
+      if (!isKnown(evaluation.input.object.uid)) return;
+      recordEvaluation(evaluation, metrics);
+      recordAnswer(evaluation, metrics);
     },
     onAsked({ object, trigger, seconds, isEmpty }) {
       if (!isKnown(object.uid)) return;
@@ -178,29 +178,29 @@ export class ReplicasSweep {
 
   /** Resolves when all that differed is written, has failed, or was put off. Never rejects. The last one puts nothing off. */
   async sweep(signal: AbortSignal, { isLast = false } = {}): Promise<void> {
-    const pass: SweepContext = { signal, isUnanswered: false, isLast };
+    const context: SweepContext = { signal, isUnanswered: false, isLast };
     const writes: Promise<void>[] = [];
     const registered = { triggers: new Map<string, number>(), objects: new Map<string, number>() };
-    for (const seen of this.#options.list()) {
+    for (const snapshot of this.#options.list()) {
       await this.#options.compute(() => {
-        const writing = this.#look(seen, pass);
+        const writing = this.#update(snapshot, context);
         if (writing !== null) writes.push(writing);
       });
-      countRegistered(seen.facts, registered);
+      countRegistered(snapshot.facts, registered);
     }
     this.#options.metrics.setRegistered(registered);
     await Promise.all(writes);
   }
 
   /** `null` = nothing is written, or later. */
-  #look(seen: ScaledObjectSnapshot, pass: SweepContext): Promise<void> | null {
-    const { facts, state } = seen;
+  #update(snapshot: ScaledObjectSnapshot, context: SweepContext): Promise<void> | null {
+    const { facts, state } = snapshot;
     if (!this.#options.isKnown(facts.namespace)) return null;
     const before = this.#settled.get(facts.uid);
-    if (state === null || (before?.facts === facts && before.state === state && !pass.isLast)) return null;
+    if (state === null || (before?.facts === facts && before.state === state && !context.isLast)) return null;
     const status = toScaledObjectStatus(facts, state, computeWallAheadMs(this.#options.clock));
-    const writing = this.#options.writer.write({ object: facts, isStale: false, status }, pass);
-    if (writing === null) this.#settled.set(facts.uid, seen);
+    const writing = this.#options.writer.write({ object: facts, isStale: false, status }, context);
+    if (writing === null) this.#settled.set(facts.uid, snapshot);
     return writing instanceof Promise ? writing : null;
   }
 }
@@ -226,7 +226,7 @@ function logAnswer({ input: { object, observation } }: ReplicasEvaluation, log: 
     why: write.message,
   };
   if (answer.kind === "accepted") return log.info("Set replicas", fields);
-  if (answer.kind === "dropped") return log.debug("Somebody else has set replicas meanwhile", fields);
+  if (answer.kind === "dropped") return log.debug("Another writer has set the replicas", fields);
   const code = answer.kind === "refused" ? answer.code : 0;
   log.warn("Cannot set replicas, trying again", { ...fields, code, error: answer.message });
 }

@@ -70,19 +70,19 @@ type WriteOptions = ScaleClientOptions & { readonly findResource: FindResource; 
 /** Once more where somebody else wrote meanwhile, and left the replicas as they were (R46). */
 async function writeScale(request: WriteRequest, options: WriteOptions): Promise<ScaleAnswer> {
   const { signal, target, mayWrite } = request;
-  using turn = await options.acquirePermit(signal, { isUrgent: false });
-  if (turn === null || !mayWrite()) return refundPermit(turn);
+  using permit = await options.acquirePermit(signal, { isUrgent: false });
+  if (permit === null || !mayWrite()) return refundPermit(permit);
   try {
     const resource = await options.findResource(target, signal);
     if (resource.kind === "missing") return { kind: "refused", code: 404, message: resource.message };
     using _slot = await options.slots.acquire(signal);
     const scaleRequest: ScaleRequest = { ...options, ...request, resource };
-    const first = await putOnce(scaleRequest, request.write, turn);
+    const first = await putOnce(scaleRequest, request.write, permit);
     if (first !== CONFLICT) return first;
-    const anew = toScale(await getScale(scaleRequest), resource);
+    const current = toScale(await getScale(scaleRequest), resource);
     const { from } = request.write;
-    if (anew.uid !== from.uid || anew.replicas !== from.replicas || !mayWrite()) return { kind: "dropped" };
-    const second = await putOnce(scaleRequest, { ...request.write, from: anew }, turn);
+    if (current.uid !== from.uid || current.replicas !== from.replicas || !mayWrite()) return { kind: "dropped" };
+    const second = await putOnce(scaleRequest, { ...request.write, from: current }, permit);
     return second === CONFLICT ? { kind: "dropped" } : second;
   } catch (error) {
     return toScaleAnswer(error);
@@ -97,15 +97,15 @@ export function isRetryable(answer: ScaleAnswer): boolean {
 
 const CONFLICT = Symbol("conflict");
 
-function refundPermit(turn: ResizePermit | null): ScaleAnswer {
-  turn?.refund();
+function refundPermit(permit: ResizePermit | null): ScaleAnswer {
+  permit?.refund();
   return { kind: "dropped" };
 }
 
 async function putOnce(
   request: ScaleRequest,
   { from, replicas }: ScaleWrite,
-  turn: ResizePermit,
+  permit: ResizePermit,
 ): Promise<ScaleAnswer | typeof CONFLICT> {
   const { namespace, target: { name } } = request;
   const { uid, resourceVersion } = from;
@@ -117,10 +117,10 @@ async function putOnce(
       spec: { replicas },
     };
     const written = await putScale(request, body);
-    turn.report(null);
+    permit.report(null);
     return { kind: "accepted", replicas: written.spec?.replicas ?? 0 };
   } catch (error) {
-    if (error instanceof ApiError) turn.report(findBusy(error));
+    if (error instanceof ApiError) permit.report(findBusy(error));
     if (error instanceof ApiError && error.code === 409) return CONFLICT;
     return toScaleAnswer(error);
   }
@@ -161,18 +161,18 @@ function toInvalidSelector(message: string): ScaleReading {
   return toBlocker({ kind: "selector", reason: "InvalidSelector", message });
 }
 
-function toBlocker(obstacle: Blocker): ScaleReading {
-  return { kind: "obstacle", blocker: obstacle };
+function toBlocker(blocker: Blocker): ScaleReading {
+  return { kind: "obstacle", blocker };
 }
 
 /** No target, no scale and no right are the target's (R6); all else may be over soon (R30). */
 function toReadFailure(error: unknown, { apiVersion, kind, name }: Target): ScaleReading {
   const message = getErrorMessage(error);
   if (!(error instanceof ApiError)) return toBlocker({ kind: "scale", message });
-  const words = `Cannot scale "${name}" of kind "${apiVersion}.${kind}": ${message}`;
-  if (error.code === 404) return toBlocker({ kind: "check", reason: "TargetNotFound", message: words });
+  const text = `Cannot scale "${name}" of kind "${apiVersion}.${kind}": ${message}`;
+  if (error.code === 404) return toBlocker({ kind: "check", reason: "TargetNotFound", message: text });
   if (error.code === 403) {
-    return toBlocker({ kind: "check", reason: "Rights", message: `${words}; grant get and update of its scale` });
+    return toBlocker({ kind: "check", reason: "Rights", message: `${text}; grant get and update of its scale` });
   }
   return toBlocker({ kind: "scale", message });
 }
@@ -240,7 +240,9 @@ interface ScaleResponse {
 /** A success without a scale is no proof of one: something on the way may have answered in the server's place. */
 function toScaleObject({ data, error, response }: ScaleResponse): ScaleObject {
   if (!response.ok) throw toApiError(response, error);
-  if (!isRecord(data) || !isRecord(data.metadata)) throw new Error("the API server answered with success and no scale");
+  if (!isRecord(data) || !isRecord(data.metadata)) {
+    throw new Error("the API server answered with success, but without a scale");
+  }
   return data as ScaleObject;
 }
 
@@ -338,12 +340,12 @@ function toVersionPath(apiVersion: string): string {
 }
 
 function pickResource(resources: ResourceKinds | null, { apiVersion, kind }: Target): FoundResource {
-  const words = `Cannot scale kind "${kind}" of "${apiVersion}"`;
+  const prefix = `Cannot scale kind "${kind}" of "${apiVersion}"`;
   const found = [...resources ?? []].find(([name, own]) => own === kind && !name.includes("/"));
-  if (found === undefined) return { kind: "missing", message: `${words}: the API server has no such kind` };
+  if (found === undefined) return { kind: "missing", message: `${prefix}: the API server has no such kind` };
   const [plural] = found;
   if (resources?.has(`${plural}/scale`) !== true) {
-    return { kind: "missing", message: `${words}: it has no subresource scale; name a kind that has one` };
+    return { kind: "missing", message: `${prefix}: it has no subresource scale; name a kind that has one` };
   }
   return { kind: "found", plural, isKnown: false };
 }

@@ -90,9 +90,9 @@ export class ReconcileSchedule {
 
   /** When a half is due next; Infinity = never. */
   getNextAt(now: number): number {
-    const next = [this.#activation, this.#scaling].map((half) => {
-      if (half === null) return Infinity;
-      return findDue(half, now) ?? computeNextDue(half.interval, now);
+    const next = [this.#activation, this.#scaling].map((loop) => {
+      if (loop === null) return Infinity;
+      return findDue(loop, now) ?? computeNextDue(loop.interval, now);
     });
     return Math.min(...next);
   }
@@ -103,18 +103,18 @@ function newLoop(startAt: number, periodMs: number): LoopSchedule {
 }
 
 /** Of several that have passed the last one: the others are not made up. */
-function findDue(half: LoopSchedule | null, now: number): number | null {
-  const last = half === null ? null : findLastDue(half.interval, now);
-  return half !== null && last !== null && last > half.servedAt ? last : null;
+function findDue(loop: LoopSchedule | null, now: number): number | null {
+  const last = loop === null ? null : findLastDue(loop.interval, now);
+  return loop !== null && last !== null && last > loop.servedAt ? last : null;
 }
 
-function restartBy(half: LoopSchedule, { at, now }: { readonly at: number; readonly now: number }): LoopSchedule {
-  const next = findDue(half, now) ?? computeNextDue(half.interval, now);
-  return next > at ? newLoop(at, half.interval.periodMs) : half;
+function restartBy(loop: LoopSchedule, { at, now }: { readonly at: number; readonly now: number }): LoopSchedule {
+  const next = findDue(loop, now) ?? computeNextDue(loop.interval, now);
+  return next > at ? newLoop(at, loop.interval.periodMs) : loop;
 }
 
-function requeueLoop(half: LoopSchedule, at: number): LoopSchedule {
-  return half.servedAt === at ? { ...half, servedAt: at - 1 } : half;
+function requeueLoop(loop: LoopSchedule, at: number): LoopSchedule {
+  return loop.servedAt === at ? { ...loop, servedAt: at - 1 } : loop;
 }
 
 // When are the halves of an object due (R7)? At exact distances from a start, by steady time: what a tick records

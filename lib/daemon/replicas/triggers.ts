@@ -45,7 +45,7 @@ export function createFetchCredentials(options: CredentialsOptions): FetchCreden
       namespace: ref.kind === "TriggerAuthentication" ? namespace : null,
     });
     if (!found?.authentication) {
-      return { kind: "missing", message: `${ref.kind} "${ref.name}" is not there, or invalid` };
+      return { kind: "missing", message: `${ref.kind} "${ref.name}" does not exist or is invalid` };
     }
     const of = {
       namespace,
@@ -94,7 +94,7 @@ function createFetchObject(
 async function fetchTarget(options: CredentialsOptions, signal: AbortSignal): Promise<TargetResult> {
   const place = options.findTarget();
   const source = place && toTemplateSource(place);
-  if (source === null) return { kind: "failed", cause: "env is read of Deployments and StatefulSets only" };
+  if (source === null) return { kind: "failed", cause: "env is read from Deployments and StatefulSets only" };
   try {
     const template = await fetchTemplate(source, { ...options, signal });
     return template === null ? { kind: "missing" } : { kind: "found", object: { spec: { template } } };

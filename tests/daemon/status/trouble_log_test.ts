@@ -60,7 +60,7 @@ Deno.test("TroubleLog says when all is well again, once, and begins anew after t
   fail("a", "refused");
   recover("a");
   recover("unheard of");
-  assertEquals(lines.slice(3), ["INFO Cannot read usage: it is over 1 of 0, undefined more"]);
+  assertEquals(lines.slice(3), ["INFO Cannot read usage: recovered 1 of 0, undefined more"]);
   recover("b");
   assertEquals([lines.length, troubles.size], [5, 0]);
   fail("a");
