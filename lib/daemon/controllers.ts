@@ -59,7 +59,7 @@ interface ControllersOptions {
   readonly onTrouble: OnFailure;
   /** Logs failures, and warnings among notices. */
   readonly failureLog: Pick<FailureLog, "report">;
-  /** The leadership that the controllers run for; `null` = there is no leader election for pods. */
+  /** The controllers run for this leadership; `null` = without leader election. */
   readonly term: Pick<Term, "isLeading"> | null;
 }
 
@@ -230,11 +230,11 @@ export function createControllers(options: ControllersOptions): Runnable {
 
   async function run(signal: AbortSignal): Promise<void> {
     using _subscription = observer.subscribe(listener);
-    // Ends after everything else, so that the last events are still written.
+    // Ends last, so that the last events are still written.
     const closing = new AbortController();
     const recording = recorder.run(closing.signal);
     try {
-      // Ends after the nodes, when every answer is folded in.
+      // Ends after the nodes, when the state has every answer.
       await using _controller = controller;
       await using _nodes = nodes;
       const sweeping = statusLoop.run(status, {

@@ -25,46 +25,46 @@ import type { ReplicasSettings } from "./replicas/manager.ts";
 import { LastScales } from "./status/last_scales.ts";
 import { createReporter } from "./status/reporter.ts";
 
-/** The cluster, its part that is looked after, and what the process brings along. */
+/** The API server, the part of the cluster that this podfit covers, and what the process provides. */
 export interface DaemonOptions {
   readonly server: ApiServer;
   readonly watchUsage: WatchUsage;
   readonly scope: Scope;
   readonly dryRun: boolean;
-  /** How many resizes may begin. */
+  /** How many resizes may start per second. */
   readonly pace?: WriteRate;
-  /** Set, ScaledObjects are looked after too (R1), but where podfit looks after one node or pod only. */
+  /** Set = ScaledObjects are scaled too, except where this podfit covers one node or one pod only. Clauses: R1. */
   readonly replicas?: ReplicasSettings;
   readonly requiresAnnotation: boolean;
-  /** What no manifest goes beyond; none unless given. */
+  /** Limits that apply to every manifest. Default: none. */
   readonly limits?: OperatorLimits;
-  /** So many autoscalers contend for one container; those of the highest priority. */
+  /** How many autoscalers may match one container. The ones with the highest priority are kept. */
   readonly maxContenders?: number;
   /** Which podfit this is, in events. */
   readonly instance: string;
   /**
-   * The Lease whose holder alone acts, or alone writes statuses where podfit looks after one node or pod; without one this
-   * podfit does all by itself.
+   * Only the holder of this Lease runs controllers. Where podfit covers one node or one pod, only the holder writes the
+   * statuses. Without a Lease this podfit always runs controllers.
    */
   readonly lease?: LeaseName;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Who else takes every evaluation, beside events, log, metrics and status. */
+  /** They receive every evaluation after events, log, metrics and status. */
   readonly sinks?: readonly EvaluationSink[];
-  /** Remembers what was decided, for whoever asks; nobody does by default. */
+  /** Keeps the decisions of the last hour. Default: none are kept. */
   readonly flightRecorder?: FlightRecorder;
-  /** Who else hears what goes wrong beside the decisions, beside the log. Must not throw. */
+  /** Receives every failure after the log. Must not throw. */
   readonly onTrouble?: OnFailure;
   readonly signal: AbortSignal;
 }
 
-/** podfit's daemon, which runs once. */
+/** A daemon. It runs once. */
 export interface Daemon {
   readonly isAlive: () => CheckResult;
   readonly isReady: () => CheckResult;
-  /** Runs until the signal aborts and everything is put away, for which there are 12 s. */
+  /** Resolves at most 12 s after the signal aborts. Rejects when a part fails in a way that a retry cannot fix. */
   readonly run: () => Promise<void>;
 }
 
@@ -193,12 +193,12 @@ const SWEEP_MS = 1_000;
 const EMPTY_LISTENER: ObserverListener = { onTracked() {}, onDropped() {}, onAutoscalerGone() {}, onHeadroom() {} };
 
 /**
- * 10 s for the answers to PATCHes under way, as long as each may take, and 2 s to write the last events and statuses,
- * for which an API server that answers takes less than one. A kubelet kills a pod 30 s after it has asked it to end.
+ * 10 s for the answers to PATCH requests, which is their timeout, and 2 s to write the last events and statuses. An API
+ * server that answers needs less than one second for these. A kubelet kills a pod 30 s after it has sent SIGTERM.
  */
 const SHUTDOWN_MS = 12_000;
 
-/** What has not ended by then is left behind: the process ends next. */
+/** Resolves without the work that has not ended in time: the process exits next. */
 async function endInTime(
   work: Promise<void>,
   { signal, clock, log }: Pick<DaemonOptions, "signal" | "clock" | "log">,
@@ -218,7 +218,7 @@ function combineListeners(listeners: readonly OnFailure[]): OnFailure {
   };
 }
 
-/** When one fails the others are ended before the failure is passed on: nothing runs on by itself. */
+/** Rejects with the first failure, after it has ended the other parts. */
 async function runTogether(
   parts: readonly ((signal: AbortSignal) => Promise<void>)[],
   signal: AbortSignal,

@@ -1,7 +1,7 @@
 /**
  * What works and what does not: the results of health checks, failures as data, and their log. The log groups failures
- * with the same cause, so that one cause does not fill it. `toSteadyWords` removes the parts of an error text that
- * differ each time.
+ * with the same cause, so that one cause does not fill it: the first three subjects are logged one by one. The others
+ * are counted, and logged in a summary after one minute, after five minutes, and then every hour.
  */
 import type { Notice } from "../model/reasons.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -9,86 +9,75 @@ import type { Log, LogFields } from "../runtime/log.ts";
 import { formatName } from "./cluster/facts.ts";
 import type { AutoscalerName } from "./metrics/metrics.ts";
 
-/** An answer to "is it alive?" or "is it ready?". */
+/** The result of a liveness or readiness check. */
 export interface CheckResult {
   readonly ok: boolean;
-  /** Why, one reason per line. */
+  /** The reasons, one per line. */
   readonly message: string;
 }
 
-// What is done about it: usage is polled, pods are evaluated and resized, and people hear of it in events, status, log
-// and metrics. An actor stands on an observer, runs once, and takes what it remembers of pods with it when it ends.
-
 /** A part of the daemon that runs once, from its start until its signal. */
 export interface Runnable {
-  /** Not alive when a node's loop or the status loop is stuck. */
+  /** Not ok when the loop of a node or the status loop is stuck. */
   readonly isAlive: () => CheckResult;
-  /** Resolves when the signal has aborted and everything is put away; rejects where a part is broken. */
+  /** Resolves when the signal has aborted and the part has ended. Rejects where a part is broken. */
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
-// What goes wrong beside the decisions, as data: an autoscaler that cannot work as it is written, and failures of
-// podfit's own parts, which are tried again. The log takes all of it, and so may a caller of the daemon.
-
-/** A state of an autoscaler, a failure of a part of podfit, or the end of one. */
+/** A state of an autoscaler, a failure of a part of podfit, or the end of a failure. */
 export type FailureReport =
   /** Published as an event when it begins: InvalidSpec, TargetNotFound or ContainerNotFound. */
   | { readonly kind: "status"; readonly autoscaler: AutoscalerName; readonly notice: Notice }
   | Failure
   | Recovery;
 
-/** Something that did not work, and is tried again. */
+/** Something failed, and podfit tries it again. */
 interface Failure {
   readonly kind: "failure";
-  /** error = a person must look; warn = degraded. */
+  /** "error" = a person must act. "warn" = podfit works, but with less. */
   readonly level: "warn" | "error";
   readonly message: string;
-  /** The autoscaler that it concerns; `null` for a node, a list or podfit itself. */
+  /** The autoscaler that has the failure; `null` for a node, a list or podfit itself. */
   readonly autoscaler: AutoscalerName | null;
   readonly fields: LogFields;
-  /** What it is one case of: cases alike are logged together. Without it each is logged. */
+  /** Failures of one topic are logged together. A failure without a topic is logged each time. */
   readonly topic?: FailureTopic;
 }
 
-/** What failed for the subject is well again. */
+/** What failed for the subject works again. */
 interface Recovery extends Pick<FailureTopic, "what" | "subject"> {
   readonly kind: "recovered";
-  /** Logged of subjects that were told one by one. */
+  /** Logged at info if the failure of this subject was logged. */
   readonly message?: string;
 }
 
-/** Failures of one `what` and `reason` are one trouble, however many subjects have it. */
+/** Failures with the same `what` and `reason` are one group, for any number of subjects. */
 interface FailureTopic {
   /** A constant sentence, e.g. "Cannot write status". */
   readonly what: string;
-  /** A word of a closed list, or a status code: there are few. */
+  /** A status code, or a word of a short closed list. */
   readonly reason: string;
-  /** Whom it concerns: a node, or an autoscaler as `namespace/name`. */
+  /** A node, or an autoscaler as `namespace/name`. */
   readonly subject: string;
 }
 
 /** Must not throw. */
 export type OnFailure = (trouble: FailureReport) => void;
 
-// Logs what goes wrong so that one cause makes no flood and none is silent: the first subjects that have it are told
-// one by one, the rest and all repetitions are counted and summed up after a minute, five minutes, and then each hour;
-// and one line says that it is over.
-
-/** Where it is logged. */
 interface FailureLogOptions {
   readonly log: Log;
   readonly clock: Pick<Clock, "monotonic">;
 }
 
-/** Told one by one at their level; the others at debug. */
+/** How many subjects of a group are logged at their level. The others are logged at debug. */
 const MAX_LOGGED_SUBJECTS = 3;
 
 const SUMMARIES_MS = [60_000, 300_000, 3_600_000] as const;
 
-/** No part of podfit waits longer for its next try than half of this: what has not failed since is gone. */
+/** No part of podfit waits longer than half of this before it tries again. Older failures no longer exist. */
 const FORGET_MS = 30 * 60_000;
 
-/** Of nodes and autoscalers there are fewer; of what else there may be, the oldest are forgotten. */
+/** More than the nodes and autoscalers of a cluster. Above it, the oldest subjects of a group are removed. */
 const MAX_SUBJECTS = 10_000;
 
 interface FailedSubject {
@@ -101,9 +90,9 @@ interface FailureGroup {
   readonly reason: string;
   readonly level: Failure["level"];
   readonly sinceMs: number;
-  /** By subject, the one that failed last at the end. */
+  /** The subject that failed last is at the end. */
   readonly subjects: Map<string, FailedSubject>;
-  /** How many of them were told one by one. */
+  /** How many subjects were logged at the level of the group. */
   logged: number;
   times: number;
   timesSummedUp: number;
@@ -111,7 +100,7 @@ interface FailureGroup {
   nextSummaryMs: number;
 }
 
-/** Remembers what is failing at present. */
+/** Logs failures, and keeps the ones that have not ended. */
 export class FailureLog {
   readonly #options: FailureLogOptions;
   readonly #groups = new Map<string, FailureGroup>();
@@ -120,18 +109,18 @@ export class FailureLog {
     this.#options = options;
   }
 
-  /** How many troubles are not over. */
+  /** How many groups of failures have not ended. */
   get size(): number {
     return this.#groups.size;
   }
 
-  /** The recorder logs notices, so those of a status are passed by. */
+  /** Ignores the notices of a status: the event recorder logs them. */
   readonly report: OnFailure = (trouble) => {
     if (trouble.kind === "failure") this.#fail(trouble);
     else if (trouble.kind === "recovered") this.#recover(trouble);
   };
 
-  /** Writes the summaries that are due, and forgets what has not failed for long. To be called now and then. */
+  /** Logs the summaries that are due, and removes old failures. To be called every second or so. */
   sweep(): void {
     const nowMs = this.#options.clock.monotonic();
     for (const [key, group] of this.#groups) {
@@ -161,7 +150,7 @@ export class FailureLog {
     log[isNews ? level : "debug"](message, all);
   }
 
-  /** The message of one that was forgotten is logged too. */
+  /** Logs the message of a subject that is not known any more too. */
   #recover({ what, subject, message }: Recovery): void {
     const { log, clock } = this.#options;
     const nowMs = clock.monotonic();
@@ -213,7 +202,7 @@ function toSummaryFields({ reason, times, subjects, sinceMs }: FailureGroup, now
   return { reason, times, subjects: subjects.size, forSeconds: Math.round((nowMs - sinceMs) / 1000) };
 }
 
-/** The case, which is one no more; undefined where there was none. */
+/** Returns the removed subject, or undefined where the group does not have it. */
 function removeSubject(group: FailureGroup, subject: string): FailedSubject | undefined {
   const one = group.subjects.get(subject);
   group.subjects.delete(subject);
@@ -221,10 +210,10 @@ function removeSubject(group: FailureGroup, subject: string): FailedSubject | un
   return one;
 }
 
-// Words that stay the same while what they say does: of an error's text the parts that differ each time (ports of this
-// side, times, durations, identifiers) are left out, or each failure would be another status to write.
-
-/** `text` without what changes from one failure to the next. */
+/**
+ * Returns `text` without the parts that differ each time: local ports, times, durations, identifiers. Otherwise each
+ * failure would give another status to write.
+ */
 export function toStableText(text: string): string {
   return VARIABLE_PARTS.reduce((words, [pattern, replacement]) => words.replace(pattern, replacement), text)
     .replace(/ {2,}/g, " ").trim();
@@ -233,13 +222,13 @@ export function toStableText(text: string): string {
 const ADDRESS = String.raw`(?:\d{1,3}(?:\.\d{1,3}){3}|\[[\da-fA-F:.%]+\])`;
 
 const VARIABLE_PARTS: readonly (readonly [RegExp, string])[] = [
-  // Of this side of a connection only the port changes; "read tcp 10.0.0.5:40001->10.0.0.1:10250" is Go's way.
+  // The local port of a connection. Go writes "read tcp 10.0.0.5:40001->10.0.0.1:10250".
   [new RegExp(String.raw`\bfrom ${ADDRESS}:\d+ `, "g"), ""],
   [new RegExp(String.raw`${ADDRESS}:\d+->`, "g"), ""],
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?/g, "(time)"],
   [/\b[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b/gi, "(id)"],
   [/\b(?=[\da-f]*\d)(?=[\da-f]*[a-f])[\da-f]{12,}\b/g, "(id)"],
-  // Durations as Go has them, and long numbers: counters, ports of a range, milliseconds.
+  // Durations as Go writes them, and long numbers: counters, ports of a range, milliseconds.
   [/\b\d+(?:\.\d+)?(?:ns|µs|us|ms)\b/g, "(time)"],
   [/\b(?:\d+h)?(?:\d+m)?\d+\.\d+s\b/g, "(time)"],
   [/\b\d{7,}\b/g, "(number)"],

@@ -9,18 +9,14 @@ import type { Log } from "../runtime/log.ts";
 import type { CheckResult, OnFailure, Runnable } from "./health.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 
-// Of several podfits one acts: the holder of the Lease. The others observe, so that they know the cluster when their
-// time comes; an actor lives as long as one leadership, and the next one begins with a new one (C55).
-
-/** The Lease, and who this is. */
+/** The Lease and the identity that this process writes into it. */
 export interface LeaseName {
   readonly namespace: string;
   readonly name: string;
-  /** Of this process alone. */
+  /** Unique for each process. */
   readonly identity: string;
 }
 
-/** What leadership is made of, and what it is for. */
 interface LeadershipOptions {
   readonly lease: LeaseName;
   readonly client: ApiClient;
@@ -33,15 +29,14 @@ interface LeadershipOptions {
   readonly createRunnable: (term: Term) => Runnable;
 }
 
-/** An actor that acts while this process leads. */
 interface Leadership extends Runnable {
-  /** Not ready before the Lease was looked at; says who leads where another does. */
+  /** Not ok before the first answer about the Lease. The message names another leader. */
   readonly isReady: () => CheckResult;
 }
 
 const WHAT = "Cannot take part in the election of a leader";
 
-/** Builds it; nothing runs before `run` is called. */
+/** Returns the leader election; nothing runs before `run` is called. Clauses: C55. */
 export function createLeadership(options: LeadershipOptions): Leadership {
   const { lease: { namespace, name, identity }, client, clock, random, log, metrics, onTrouble } = options;
   const subject = `${namespace}/${name}`;
@@ -113,7 +108,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
           message: `waiting for the first answer about Lease "${subject}"${failure && `: ${failure}`}`,
         };
       }
-      // Whoever cannot read or write the Lease cannot take over.
+      // A process that cannot read or write the Lease cannot take over.
       if (isRefused) return { ok: false, message: `cannot become leader: ${failure}` };
       const leader = election.holder();
       return {

@@ -9,39 +9,31 @@ import type { BusyAnswer, CircuitBreaker, Permit } from "../runtime/backoff.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { Semaphore, TokenBucket } from "../runtime/limits.ts";
 
-// Whose turn is it to send a resize? At most so many are under way at once and so many begin per second, in order of
-// arrival; and nobody's while the API server has said that it is busy. A wait for one's turn is no failure.
-
-/** Leave to send one resize; disposal makes room for the next. */
+/** Permission to send one resize. Disposal frees its place for the next one. */
 export interface ResizePermit extends Permit {
-  /** It was so long in coming that what was decided before may be wrong by now. */
+  /** The wait was so long that the decision may be wrong now. */
   readonly isLate: boolean;
-  /** Nothing is sent after all, and the next need not wait for it. */
+  /** Nothing was sent, so that the next one does not wait for it. */
   refund(): void;
 }
 
-/** Resolves when it is the caller's turn, or to `null` as soon as the signal aborts. Never rejects. */
+/** Resolves to a permit in order of arrival, or to `null` as soon as the signal aborts. Never rejects. */
 export type AcquirePermit = (signal: AbortSignal, options: PermitRequest) => Promise<ResizePermit | null>;
 
-/** How a turn is waited for. */
 interface PermitRequest {
-  /** Before all who wait. */
+  /** Gets the next permit before all others that wait. */
   readonly isUrgent: boolean;
 }
 
-/** How many resizes may begin, as `--kube-api-qps` and `--kube-api-burst` have it. */
+/** How many resizes may start, as `--kube-api-qps` and `--kube-api-burst` say. */
 export interface WriteRate {
   readonly perSecond: number;
   readonly burst: number;
 }
 
-// What holds where an operator has set nothing else: the command line's --help says it, and a daemon without one goes
-// by it.
-
-/** A burst of 5,000 resizes passes in less than a minute. */
+/** The default of the command line and of the daemon: 5,000 resizes start in less than a minute. */
 export const DEFAULT_WRITE_RATE: WriteRate = { perSecond: 100, burst: 200 };
 
-/** What turns are made of. */
 interface PermitsOptions {
   readonly clock: Clock;
   readonly pace: WriteRate;
@@ -51,10 +43,10 @@ interface PermitsOptions {
 /** Each PATCH costs the API server an admission. */
 const MAX_CONCURRENT = 32;
 
-/** Usage is sampled about as often. */
+/** About the interval between two usage samples. */
 const LATE_MS = 5_000;
 
-/** Turns of one process. */
+/** Returns the permits of one process: at most 32 at once, and none while the API server says that it is busy. */
 export function createPermits({ clock, pace, circuitBreaker }: PermitsOptions): AcquirePermit {
   const limit = new Semaphore(MAX_CONCURRENT);
   const rate = new TokenBucket({ ...pace, clock });
@@ -82,11 +74,9 @@ export function createPermits({ clock, pace, circuitBreaker }: PermitsOptions): 
   };
 }
 
-// Is the API server as a whole too busy for what podfit writes? Then everything that podfit writes waits.
-
 /**
- * `null` where the answer is about one request: an admission webhook may answer with any code, and what one namespace's
- * webhook says must not stop the others.
+ * Returns how busy the API server is, or `null` where the answer is about one request only. An admission webhook may
+ * answer with any code. The webhook of one namespace must not stop the writes to the others.
  */
 export function findBusy(
   { code, message, retryAfterMs }: Pick<ApiError, "code" | "message" | "retryAfterMs">,
@@ -95,15 +85,15 @@ export function findBusy(
   return /^admission webhook /.test(message) ? null : { waitMs: retryAfterMs };
 }
 
-// Nothing is written by who leads no more. A process may be paused anywhere, for any time, and timers tell it late: so
-// each request asks right before it goes out.
-
-/** It was certainly not sent. */
+/** The request was not sent. */
 export class NotSent extends Error {
   override readonly name = "NotSent";
 }
 
-/** The same transport for the time of one leadership; afterwards it rejects with NotSent, and sends nothing. */
+/**
+ * Returns the transport of one leadership. After it, the transport sends nothing and rejects with NotSent. A process may
+ * be paused at any point, and timers notice that late: so each request checks right before it is sent.
+ */
 export function requireLeadership(
   transport: Transport,
   { isLeading, lost }: Pick<Term, "isLeading" | "lost">,

@@ -1,6 +1,6 @@
 /**
  * The flight recorder: the evaluations of about the last hour, for each pod and each ScaledObject. Old records are
- * compressed. `explain` and `/debug/records` read them.
+ * compressed. Deleted pods and objects are kept for ten minutes. `explain` and `/debug/records` read the records.
  */
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { PodFacts } from "../model/pod.ts";
@@ -28,23 +28,21 @@ import type { Clock } from "../runtime/clock.ts";
 import type { EvaluationSink } from "./pods/controller.ts";
 import type { ReplicasSink } from "./replicas/reports.ts";
 
-// The flight recorder: the last hour of each pod and ScaledObject, and whoever follows one of them. Sinks fill it.
-
-/** Whose lines: a pod's or a ScaledObject's. */
+/** The pod or the ScaledObject that the lines are about. */
 export interface RecordSubject extends SubjectName {
   readonly kind: RecordLine["kind"];
 }
 
-/** Hears of each later evaluation; `null` = there will be none, as the subject is gone, or podfit ends. Must not throw. */
+/** Receives each new line. `null` = there are no more, because the subject is gone or podfit ends. Must not throw. */
 export type OnRecordLine = (line: string | null) => void;
 
-/** What is told by the debug listener. */
+/** What the debug listener serves. */
 export interface FlightRecords {
-  /** Texts of whole lines, oldest first; `null` where nothing is known of the subject. */
+  /** Returns whole lines, oldest first, or `null` for an unknown subject. */
   readonly get: (subject: RecordSubject) => Iterable<string> | null;
-  /** The newest line of each pod and object, of one namespace or of all. */
+  /** Returns the newest line of each pod and object; `null` = of all namespaces. */
   readonly listLatest: (namespace: string | null) => Iterable<string>;
-  /** Until it is disposed of; `null` where there is no such subject now. */
+  /** Calls `onLine` until the result is disposed of. Returns `null` for a subject that does not exist now. */
   readonly watch: (subject: RecordSubject, onLine: OnRecordLine) => Disposable | null;
 }
 
@@ -52,7 +50,7 @@ export interface FlightRecorder extends FlightRecords {
   readonly sink: EvaluationSink;
   readonly replicasSink: ReplicasSink;
   readonly dropPod: (pod: Pick<PodFacts, "uid" | "namespace" | "name">) => void;
-  /** Packs and forgets until the signal aborts. */
+  /** Compresses and removes old records until the signal aborts. */
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -117,7 +115,7 @@ export function createFlightRecorder(clock: Pick<Clock, "steady" | "monotonic" |
     },
     async run(signal) {
       for (let expiredMs = clock.monotonic(); !signal.aborted;) {
-        // Others go between two of them.
+        // Other tasks run between two of them.
         while (pods.packOne() || objects.packOne()) await clock.sleep(0, signal).catch(() => {});
         if (clock.monotonic() - expiredMs >= EXPIRE_INTERVAL_MS) {
           expiredMs = clock.monotonic();
@@ -138,10 +136,6 @@ function toSubjectKey({ kind, namespace, name }: RecordSubject): string {
   return `${kind} ${namespace}/${name}`;
 }
 
-// The rings of all pods, or of all ScaledObjects. What is gone is kept for some minutes, to ask about what has just
-// ended; so many of them and no more.
-
-/** Whose records: the names of a pod or a ScaledObject. */
 interface SubjectName {
   readonly namespace: string;
   readonly name: string;
@@ -150,7 +144,7 @@ interface SubjectName {
 interface KeptRing<R> extends SubjectName {
   readonly uid: string;
   readonly ring: Ring<R>;
-  /** Wall clock, epoch ms; `null` while it is there. */
+  /** Epoch ms; `null` while the subject exists. */
   goneAt: number | null;
 }
 
@@ -169,7 +163,7 @@ class Rings<R> {
     this.#rules = rules;
   }
 
-  /** `isLast`: it tells of something that has ended, and does not mean that the subject is there. */
+  /** `isLast` = the record does not prove that the subject still exists. */
   add(
     record: R,
     { uid, namespace, name, isLast }: SubjectName & { readonly uid: string; readonly isLast: boolean },
@@ -181,7 +175,7 @@ class Rings<R> {
     if (one.ring.hasEnded) this.#toPack.add(one);
   }
 
-  /** It is gone at `now`, epoch ms. */
+  /** The subject was deleted at `now`, epoch ms. */
   markGone(uid: string, now: number): void {
     const one = this.#kept.get(uid);
     if (one === undefined || one.goneAt !== null) return;
@@ -191,18 +185,18 @@ class Rings<R> {
     if (this.#gone.size > MAX_GONE && first !== undefined) this.#forget(first);
   }
 
-  /** Is there one of that name? */
+  /** Returns whether a subject with that name exists now. */
   has(names: SubjectName): boolean {
     return this.#list(names).some(({ goneAt }) => goneAt === null);
   }
 
-  /** Texts of whole lines, oldest first; `null` where nothing is known of it. Several may have had the name, one after the other. */
+  /** Returns whole lines, oldest first, of all subjects that had the name; `null` for an unknown name. */
   findLines(names: SubjectName): Iterable<string> | null {
     const found = this.#list(names).map(({ ring }) => ring.listLines());
     return found.length === 0 ? null : concat(found);
   }
 
-  /** The newest line of each that is there, of one namespace or of all. */
+  /** Yields the newest line of each subject that exists; `null` = of all namespaces. */
   *listLatest(namespace: string | null): Generator<string> {
     for (const one of [...this.#kept.values()]) {
       if (one.goneAt !== null || (namespace !== null && one.namespace !== namespace)) continue;
@@ -211,7 +205,7 @@ class Rings<R> {
     }
   }
 
-  /** Packs one ring. False when there was nothing to pack. */
+  /** Compresses one ring. Returns false when there was none to compress. */
   packOne(): boolean {
     const [one] = this.#toPack;
     if (one === undefined) return false;
@@ -220,7 +214,7 @@ class Rings<R> {
     return true;
   }
 
-  /** Forgets what is too old at `now`, epoch ms. */
+  /** Removes what is too old at `now`, epoch ms. */
   expire(now: number): void {
     for (const one of this.#kept.values()) {
       const isOver = one.goneAt !== null && Math.abs(now - one.goneAt) > GONE_MS;
@@ -248,17 +242,16 @@ function* concat(all: readonly Iterable<string>[]): Generator<string> {
   for (const one of all) yield* one;
 }
 
-// Lines made small, by Zstandard: measured on 16 lines of a busy pod it is 14 times as fast as DEFLATE and leaves two
-// thirds as much. One byte is one character, as a string costs a tenth of what a small byte array does beside its
-// bytes.
-
+/**
+ * Zstandard is 14 times as fast as DEFLATE, and its result is two thirds as large (measured on 16 lines of a busy pod). One
+ * byte is one character: a string needs a tenth of the memory that a small byte array needs in addition to its bytes.
+ */
 const ZSTD_PACKING: Packing = {
   pack: (text) => zstdCompressSync(text).toString("latin1"),
   unpack: (packed) => zstdDecompressSync(Uint8Array.from(packed, (character) => character.charCodeAt(0))).toString(),
 };
 
-// What is remembered of a pod and of a ScaledObject: about an hour of each.
-
+/** About one hour. */
 const RETENTION = { maxAgeMs: 3_600_000, maxLines: 256, maxBytes: 13 * 1024, packing: ZSTD_PACKING };
 
 const POD_RULES: RingRules<EvaluationRecord> = {

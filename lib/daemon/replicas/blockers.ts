@@ -11,46 +11,45 @@ import { type Conflict, type DeleteHpa, findConflict } from "./conflicts.ts";
 import type { ScaleClient } from "./scale_client.ts";
 import type { TargetPods } from "./target_pods.ts";
 
-// May an object be acted on now? Its manifest, its target's scale, who else writes, and the authentications that it
-// names, in this order: the first that is wrong stands in the way, and is said (R3, R6, R16, R30, R75 to R78).
-
-/** What is known of one object beside its facts. */
 interface BlockerCheckRequest {
   readonly facts: ScaledObjectFacts;
   readonly pods: TargetPods;
   readonly transferredUid: string | null;
-  /** Asks every trigger once, as before an HPA is taken over: `null`, or what they lack. */
+  /**
+   * Asks every trigger once, before an HPA is deleted. Resolves to `null` or to the reason why they cannot be asked.
+   */
   readonly tryTriggers: (object: ScaledObject) => Promise<string | null>;
   readonly signal: AbortSignal;
 }
 
-/** What the look came to. */
 export type BlockerCheckResult =
   | {
     readonly kind: "clear";
     readonly object: ScaledObject;
     readonly scale: Scale;
     readonly warnings: readonly string[];
-    /** The HPA that was deleted just now. */
+    /** The HPA that was deleted by this check. */
     readonly transferred: HpaFacts | null;
   }
   | { readonly kind: "blocked"; readonly blocker: Blocker; readonly warnings: readonly string[] };
 
-/** Nothing stands in the way. */
 export type UnblockedResult = Extract<BlockerCheckResult, { readonly kind: "clear" }>;
 
-/** Where it looks. */
 export interface CheckBlockersContext {
   readonly scales: Pick<ScaleClient, "get">;
   readonly objects: ScaledObjectCache;
   readonly sets: Pick<SelectorIndex, "setsOf">;
   readonly hpaPods: Pick<HpaPodSets, "refresh">;
   readonly deleteHpa: DeleteHpa;
-  /** Nothing is deleted either. */
+  /** In a dry run no HPA is deleted. */
   readonly dryRun: boolean;
 }
 
-/** Does not reject. */
+/**
+ * Returns the first blocker, or what a reconcile needs. It may delete an HPA that is to be transferred. Does not
+ * reject.
+ * Clauses: R3, R6, R16, R30, R75, R76, R77, R78.
+ */
 export async function checkBlockers(
   request: BlockerCheckRequest,
   context: CheckBlockersContext,
@@ -65,7 +64,7 @@ export async function checkBlockers(
   hpaPods.refresh(object.namespace);
   const conflict = findCurrentConflict({ object, set, transferredUid }, { objects, sets });
   const warnings = [...(limited ?? []), ...conflict.warnings];
-  // What is restored at the end (R57) asks no trigger, and takes nothing over.
+  // The end of an object restores replicas only: it asks no trigger and deletes no HPA.
   const blocker = conflict.blocker ?? (isDeleting ? null : findMissingAuthentication(object, objects));
   if (blocker !== null) return toBlockedResult(blocker, warnings);
   const toTransfer = isDeleting ? null : conflict.transfer;
@@ -78,7 +77,7 @@ function toBlockedResult(blocker: Blocker, warnings: readonly string[] = []): Bl
   return { kind: "blocked", blocker, warnings };
 }
 
-/** Of what the watches show now, without asking anybody: to be called again right before each write. */
+/** Returns the conflict that the watches show now, without a request. To be called again right before each write. */
 export function findCurrentConflict(
   { object, set, transferredUid }: {
     readonly object: ScaledObject;
@@ -111,13 +110,16 @@ export function findCurrentConflict(
   });
 }
 
-/** Of the same target there is a clearer word. */
+/** An HPA of the same target is reported as such. */
 function isSameTarget({ target }: HpaFacts, object: ScaledObject): boolean {
   const own = toTargetRef(object.target);
   return target.group === own.group && target.kind === own.kind && target.name === own.name;
 }
 
-/** R16: heals by itself once it is there. */
+/**
+ * The blocker ends when the authentication appears.
+ * Clauses: R16.
+ */
 function findMissingAuthentication(object: ScaledObject, objects: ScaledObjectCache): Blocker | null {
   const { namespace } = object;
   for (const { authentication: ref } of listExternalTriggers(object)) {

@@ -10,36 +10,40 @@ import type { Clock } from "../../runtime/clock.ts";
 import type { HpaFacts } from "../cluster/parse_objects.ts";
 import { REQUEST_TIMEOUT_MS } from "./scale_client.ts";
 
-// Who else sets the replicas of an object's target, or has pods in common with it (R75 to R78)? Of two ScaledObjects
-// the older one acts; an HPA is always in the way, unless somebody took that upon himself.
-
-/** Who else there is; the object itself is not among them. */
+/** The other writers of a target. The object itself is not one of them. */
 export interface ConflictQuery {
   readonly object: ScaledObject;
   /** HPAs of the same target. */
   readonly hpas: readonly HpaFacts[];
   /** Valid ScaledObjects of the same target that are not being deleted. */
   readonly scaledObjects: readonly ScaledObjectFacts[];
-  /** Whose pods are some of this object's, though their target is another one. */
+  /** Writers of other targets whose pods are partly the pods of this object. */
   readonly overlapping: () => {
     readonly hpas: readonly HpaFacts[];
     readonly scaledObjects: readonly ScaledObjectFacts[];
   };
-  /** The HPA that was taken over (R76), which the watch may still show; `null` = none was. One that comes back is a conflict. */
+  /**
+   * The HPA that was deleted for this object; the watch may still show it. `null` = none. An HPA with a new uid is a
+   * conflict.
+   * Clauses: R76.
+   */
   readonly transferredUid: string | null;
 }
 
-/** What comes of it. */
 export interface Conflict {
-  /** `null` = nothing stands in the way. */
+  /** `null` = nothing blocks the object. */
   readonly blocker: Blocker | null;
-  /** The HPA that is to be deleted, once nothing else stands in the way. */
+  /** The HPA to delete, when nothing else blocks the object. */
   readonly transfer: HpaFacts | null;
-  /** What Ready's message is to warn of. */
+  /** Warnings for the message of the Ready condition. */
   readonly warnings: readonly string[];
 }
 
-/** Looks for the first of them. */
+/**
+ * Returns the first conflict. An HPA always conflicts, unless an annotation says otherwise. The older of two
+ * ScaledObjects acts.
+ * Clauses: R75, R76, R77, R78.
+ */
 export function findConflict(others: ConflictQuery): Conflict {
   const { object, hpas, scaledObjects } = others;
   const warnings = listIgnoredWarnings(object, hpas);
@@ -62,7 +66,7 @@ export function findConflict(others: ConflictQuery): Conflict {
   return { blocker: null, transfer, warnings };
 }
 
-/** R77. */
+/** Clauses: R77. */
 function listIgnoredWarnings(object: ScaledObject, hpas: readonly HpaFacts[]): readonly string[] {
   return hpas.filter(({ isCheckDisabled }) => isCheckDisabled || object.annotations.ignoresHpas).map(({ name }) =>
     `HPA "${name}" sets the replicas of the same target, and the check for it is turned off: both write`
@@ -73,7 +77,7 @@ function isTransferred(hpa: HpaFacts, { object, transferredUid }: ConflictQuery)
   return object.annotations.transfersHpa && object.hpaName === hpa.name && transferredUid === null;
 }
 
-/** R75. */
+/** Clauses: R75. */
 function toHpaConflict({ name, owners }: HpaFacts, { uid, target }: ScaledObject): Blocker {
   const prefix =
     `the workload "${target.name}" of type "${target.apiVersion}.${target.kind}" is already managed by the hpa "${name}"`;
@@ -83,7 +87,10 @@ function toHpaConflict({ name, owners }: HpaFacts, { uid, target }: ScaledObject
   return { kind: "check", reason: "OtherHPA", message };
 }
 
-/** R78: by creationTimestamp, then by name. */
+/**
+ * Older by creationTimestamp, then by name.
+ * Clauses: R78.
+ */
 function findOlder(object: ScaledObject, others: readonly ScaledObjectFacts[]): ScaledObjectFacts | null {
   return others.find((other) => isOlder(other, object)) ?? null;
 }
@@ -109,12 +116,10 @@ function toAmbiguousSelector(other: string): string {
   return `pods of the target's selector are controlled by ${other} too: give each workload labels of its own`;
 }
 
-// Takes a target over from an HPA by deleting it (R76): no HPA may live on beside podfit.
-
-/** Resolves to `null` when the HPA is gone, and else to why it is not. Never rejects. */
+/** Deletes the HPA. Resolves to `null` when it is gone, otherwise to the reason why not. Never rejects. */
 export type DeleteHpa = (hpa: HpaFacts, signal: AbortSignal) => Promise<string | null>;
 
-/** It must be the very HPA that was looked at, as it was. */
+/** Deletes only the HPA that was read, and only if it has not changed. */
 export function createDeleteHpa(
   { client, clock }: { readonly client: Pick<ApiClient, "core">; readonly clock: Pick<Clock, "timeout"> },
 ): DeleteHpa {
@@ -139,20 +144,22 @@ export function createDeleteHpa(
   };
 }
 
-// podfit's finalizer on ScaledObjects: `finalizer.keda.sh`, as KEDA has it, and only where there is something to
-// restore (R57).
-
 export const FINALIZER = "finalizer.keda.sh";
 
-/** Whether the object lacks the finalizer that it needs, or has one that it needs not. */
+/**
+ * Returns whether the object lacks the finalizer that it needs, or has one that it does not need.
+ * Clauses: R57.
+ */
 export function needsFinalizerChange({ finalizers, isDeleting, scaledObject }: ScaledObjectFacts): boolean {
   return !isDeleting && scaledObject !== null && finalizers.includes(FINALIZER) !== scaledObject.restoresReplicas;
 }
 
-/** Adds or removes it. Resolves to whether that is done, as far as it is known; never rejects. */
+/** Adds or removes the finalizer. Resolves to whether that is done. Never rejects. */
 export type SetFinalizer = (facts: ScaledObjectFacts, isWanted: boolean, signal: AbortSignal) => Promise<boolean>;
 
-/** Guarded by the resourceVersion: a merge patch replaces the list, and others have theirs in it. */
+/**
+ * The resourceVersion guards the PATCH: a merge patch replaces the list, and other controllers have finalizers in it.
+ */
 export function createSetFinalizer(
   { client, clock, onError }: {
     readonly client: Pick<ApiClient, "scaledObjects">;
@@ -176,7 +183,7 @@ export function createSetFinalizer(
       if (response.ok || response.status === 404) return true;
       throw toApiError(response, error);
     } catch (error) {
-      // Somebody else has changed the object: its next version is looked at anew.
+      // Another writer has changed the object: the controller reads its next version.
       if (!(error instanceof ApiError) || error.code !== 409) onError(facts, error);
       return false;
     }

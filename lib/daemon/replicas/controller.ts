@@ -56,15 +56,15 @@ export interface ControllerParts extends CheckBlockersContext {
   readonly computeUsage: ComputeUsage;
   readonly metered: Pick<MeteredPods, "get">;
   readonly templates: Pick<Templates, "fetch">;
-  /** Limits for how many objects templates are fetched at the same time. */
+  /** Limits how many objects fetch templates at the same time. */
   readonly fetches: Semaphore;
   readonly setFinalizer: SetFinalizer;
   readonly sink: Pick<Required<ReplicasSink>, "onPass">;
-  /** A deleted object's replicas could not be restored. */
+  /** The replicas of a deleted object could not be restored. */
   readonly onUnrestored: (facts: ScaledObjectFacts, cause: string) => void;
   /** Asked right before each write. */
   readonly isLeading: () => boolean;
-  /** False while what the namespace's objects depend on is not known: then nothing is done. */
+  /** False while the lists of the namespace are incomplete: then nothing is done. */
   readonly canScale: (namespace: string) => boolean;
 }
 
@@ -97,16 +97,19 @@ interface DecisionContext {
   readonly transferred?: HpaFacts | null;
 }
 
-/** How long to wait while too little of the namespace is known. */
+/** The wait while the lists of a namespace are incomplete. */
 const UNKNOWN_RETRY_MS = 1_000;
 
-/** How long to wait after a failure that no loop repeats. */
+/** The wait after a failure that no loop repeats. */
 const RETRY_MS = SCALING_LOOP_MS;
 
-/** How long the end of an object waits for an API server that cannot restore the replicas now. */
+/** How long the end of an object waits until the replicas can be restored. */
 const MAX_RESTORE_MS = 5 * 60_000;
 
-/** Runs until its signal aborts, or the object is gone. */
+/**
+ * One controller for each ScaledObject.
+ * Clauses: R7, R8, R50, R55, R57, R76.
+ */
 export class ScaledObjectController {
   readonly #parts: ControllerParts;
   readonly #pods: TargetPods;
@@ -123,7 +126,7 @@ export class ScaledObjectController {
   #reconcileAt = -Infinity;
   /** When the triggers were read last, one was coupled to the size of the pods. */
   #hasCoupledTrigger = false;
-  /** Of the HPA that was deleted for this object. */
+  /** The uid of the HPA that was deleted for this object. */
   #transferredUid: string | null = null;
   #warnings: readonly string[] = [];
   /** Ends the sleep between two reconciles. */
@@ -268,7 +271,7 @@ export class ScaledObjectController {
   #block(by: "check" | "triggers", blocker: Blocker): void {
     const { clock } = this.#parts;
     this.#enter({ kind: "Blocked", by });
-    // A loop that is due later checks again by itself.
+    // A loop that is due later checks again.
     if (this.#schedule.getNextAt(clock.steady()) === Infinity) this.#retry();
     this.#decide({ kind: "obstructed", obstacle: blocker }, { now: clock.steady() });
   }
@@ -280,7 +283,7 @@ export class ScaledObjectController {
     signal: AbortSignal,
   ): Promise<boolean> {
     const { write } = this.#decide({ kind: "changed", scale }, { now: this.#parts.clock.steady(), transferred });
-    // A change is written once. After that, replicas that somebody set by hand stay, whatever blocks in between.
+    // A change is written once. After that, replicas that a person sets stay, also after a blocker has ended.
     const answer = isUnwritten ? await this.#write(write, object, signal) : null;
     const hasFailed = answer !== null && answer.kind !== "accepted";
     if (!this.#hasUnseenChange()) this.#change = hasFailed ? "unwritten" : "none";

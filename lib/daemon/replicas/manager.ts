@@ -239,7 +239,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     },
     onRelatedChange({ uid }) {
       const row = rows.get(uid);
-      // It may have been an authentication that changed.
+      // The change may be in an authentication.
       row?.reader.forgetCredentials();
       row?.controller.reconcileNow();
     },
@@ -282,13 +282,13 @@ function* listSnapshots(rows: ReadonlyMap<string, ControllerRow>): Generator<Sca
   for (const { controller: { facts, state } } of rows.values()) yield { facts, state };
 }
 
-// When does each object begin? Those that appear together begin one after the other: what they do each 15 s would else
-// fall on one moment for ever.
-
-/** So far apart, ms, over the period of ticks: of more objects some begin together. */
+/** The distance between two starts, ms. When all 15 s are used, some objects start together. */
 const START_INTERVAL_MS = 10;
 
-/** Gives how long, ms, the next object is to wait; 0 for one that appears by itself. */
+/**
+ * Returns a function that gives the delay of the next object, ms. An object that appears alone has no delay.
+ * Otherwise objects that appear together would run their loops at the same moment, every 15 s.
+ */
 export function createStartDelays(clock: Pick<Clock, "monotonic">): () => number {
   let lastMs = -Infinity;
   return () => {

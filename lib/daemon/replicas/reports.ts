@@ -21,19 +21,17 @@ import type { EventRecorder } from "../events/recorder.ts";
 import type { ReplicaMetrics, TriggerName } from "../metrics/metrics.ts";
 import type { StatusWriter, SweepContext } from "../status/writer.ts";
 
-// Who hears of ScaledObjects: each pass through the fold, each question to a trigger, and objects that come and go.
-
-/** One pass of one object through the fold. */
+/** One decision about one object. */
 export interface ReplicasEvaluation {
   readonly before: ReplicasState;
   readonly input: ReplicasInput;
   readonly outcome: ReplicasOutcome;
   readonly tookMs: number;
-  /** How late the half began: when it did, minus when it was due. */
+  /** Ms between the due time of the loop and its start. */
   readonly lateMs: number;
 }
 
-/** An external trigger was asked; not told of cached readings. */
+/** A question to an external trigger. Cached readings are not reported. */
 interface AskedTrigger {
   readonly object: ScaledObjectFacts;
   readonly trigger: ExternalTrigger;
@@ -42,23 +40,23 @@ interface AskedTrigger {
   readonly isEmpty: boolean;
 }
 
-/** Takes what happens. It may throw: then the others are called all the same. */
+/** Receives what happens. A sink may throw: the others still run. */
 export interface ReplicasSink {
   onPass?(evaluation: ReplicasEvaluation): void;
   onAsked?(asked: AskedTrigger): void;
-  /** The object appeared or its spec changed, valid or not. */
+  /** The object appeared, or its spec has changed. It may be invalid. */
   onObject?(facts: ScaledObjectFacts): void;
-  /** The object is gone: nothing is to be kept of it. */
+  /** The object was deleted: the sink removes everything about it. */
   onGone?(facts: ScaledObjectFacts): void;
 }
 
-/** What is so of an object now; `state` is `null` before its first pass. */
+/** An object and its state now; `null` before the first decision. */
 export interface ScaledObjectSnapshot {
   readonly facts: ScaledObjectFacts;
   readonly state: ReplicasState | null;
 }
 
-/** One of all; a sink that throws is reported, and the others are called all the same. */
+/** Returns one sink that calls all. A sink that throws is reported to `onError`, and the others still run. */
 export function combineReplicasSinks(
   sinks: readonly ReplicasSink[],
   onError: (error: unknown) => void,
@@ -80,9 +78,11 @@ export function combineReplicasSinks(
   };
 }
 
-// The sink that publishes the notices of a pass as Kubernetes Events on the ScaledObject (R92).
-
-/** Never throws: what the recorder cannot write it counts and drops. */
+/**
+ * Returns a sink that publishes notices as Events on the ScaledObject. It never throws: the recorder counts and drops
+ * what it cannot write.
+ * Clauses: R92.
+ */
 export function createReplicasEvents(recorder: Pick<EventRecorder, "publish">): ReplicasSink {
   return {
     onPass({ input: { object: { namespace, name, uid } }, outcome: { notices } }) {
@@ -92,9 +92,10 @@ export function createReplicasEvents(recorder: Pick<EventRecorder, "publish">): 
   };
 }
 
-// The sink that logs: a change of replicas at info, and at debug what each half found and why it left them (R94).
-
-/** Never throws, as the log does not. */
+/**
+ * Returns a sink that logs a change of replicas at info, and each loop at debug. It never throws.
+ * Clauses: R94.
+ */
 export function createReplicasLog(log: Log): ReplicasSink {
   return {
     onPass(evaluation) {
@@ -106,7 +107,10 @@ export function createReplicasLog(log: Log): ReplicasSink {
   };
 }
 
-/** `s0-prometheus: value 12, 4 replicas (ratio 1.2; 10 ready, 1 unready, 0 missing)`, or why there is none. */
+/**
+ * Returns `s0-prometheus: value 12, 4 replicas (ratio 1.2; 10 ready, 1 unready, 0 missing)`, or the error of the
+ * trigger.
+ */
 export function formatTrigger({ metricName, value, error, proposal }: TriggerReport): string {
   if (error !== null) return `${metricName}: ${error}`;
   const text = value === null ? metricName : `${metricName}: value ${value}`;
@@ -117,9 +121,11 @@ export function formatTrigger({ metricName, value, error, proposal }: TriggerRep
   return `${text}, ${replicas} replicas${range}, ${ratio === null ? "" : `ratio ${ratio.toPrecision(4)}, `}${counts}`;
 }
 
-// The sink that counts and measures ScaledObjects in KEDA's families and ours (R93).
-
-/** Never throws. `isKnown` is false for an object that was deleted: a late answer brings none of its series back. */
+/**
+ * Returns a sink for the metric families of KEDA and podfit. It never throws. `isKnown` is false for a deleted object,
+ * so that a late answer adds no series.
+ * Clauses: R93.
+ */
 export function createReplicasMetrics(
   { metrics, isKnown }: { readonly metrics: ReplicaMetrics; readonly isKnown: (uid: string) => boolean },
 ): ReplicasSink {
@@ -147,24 +153,24 @@ export function createReplicasMetrics(
   };
 }
 
-// Looks at all ScaledObjects each second and writes the statuses that differ from what is stored (R90); counts what is
-// there for the gauges of KEDA's that say how much is registered (R93).
-
-/** Where the objects come from, and who takes what follows. */
 interface ReplicasSweepOptions {
   readonly clock: Pick<Clock, "now" | "steady">;
   readonly compute: RunQueued;
   readonly list: () => Iterable<ScaledObjectSnapshot>;
   readonly writer: Pick<StatusWriter<ScaledObjectStatus>, "write" | "forget">;
   readonly metrics: Pick<ReplicaMetrics, "setRegistered">;
-  /** False while what the namespace's objects depend on is not known: their statuses stay as they are. */
+  /** False while the lists of the namespace are incomplete: then its statuses are not written. */
   readonly isKnown: (namespace: string) => boolean;
 }
 
-/** Remembers what each status followed from, so that an unchanged object costs little. */
+/**
+ * Writes the statuses of all ScaledObjects that have changed, once a second. Counts the registered objects and
+ * triggers.
+ * Clauses: R90, R93.
+ */
 export class ReplicasSweep {
   readonly #options: ReplicasSweepOptions;
-  /** By uid: what needs no more looking at. */
+  /** By uid: the snapshots whose status is written. */
   readonly #settled = new Map<string, ScaledObjectSnapshot>();
 
   constructor(options: ReplicasSweepOptions) {
@@ -176,7 +182,10 @@ export class ReplicasSweep {
     this.#options.writer.forget(uid);
   }
 
-  /** Resolves when all that differed is written, has failed, or was put off. Never rejects. The last one puts nothing off. */
+  /**
+   * Resolves when each changed status is written, has failed, or is postponed. Never rejects. The last sweep postpones
+   * nothing.
+   */
   async sweep(signal: AbortSignal, { isLast = false } = {}): Promise<void> {
     const context: SweepContext = { signal, isUnanswered: false, isLast };
     const writes: Promise<void>[] = [];
@@ -192,7 +201,7 @@ export class ReplicasSweep {
     await Promise.all(writes);
   }
 
-  /** `null` = nothing is written, or later. */
+  /** Returns `null` when nothing is written now. */
   #update(snapshot: ScaledObjectSnapshot, context: SweepContext): Promise<void> | null {
     const { facts, state } = snapshot;
     if (!this.#options.isKnown(facts.namespace)) return null;
@@ -231,7 +240,7 @@ function logAnswer({ input: { object, observation } }: ReplicasEvaluation, log: 
   log.warn("Cannot set replicas, trying again", { ...fields, code, error: answer.message });
 }
 
-/** Once for each: the same obstacle is met with each half. */
+/** Logs a blocker once, and not again at each loop. */
 function logBlocker(
   { before, input: { object, observation }, outcome: { state } }: ReplicasEvaluation,
   log: Log,
@@ -263,7 +272,7 @@ function toReportFields(
   };
 }
 
-/** KEDA's words for the label `scaler` of a trigger without a name: its Go types. */
+/** KEDA's label `scaler` for a trigger without a name: the Go type of the scaler. */
 const SCALERS: Readonly<Record<ExternalType | "cpu" | "memory", string>> = {
   cpu: "cpuMemoryScaler",
   memory: "cpuMemoryScaler",
@@ -311,7 +320,7 @@ function recordAnswer({ input: { object, observation } }: ReplicasEvaluation, me
 
 function toReportName(facts: ScaledObjectFacts, { index, metricName, type }: TriggerReport): TriggerName {
   const trigger = findTrigger(facts.scaledObject, index);
-  // A composite stands for all external triggers, and is none of them (R61).
+  // A composite combines all external triggers. It is not one of them. Clauses: R61.
   if (trigger === null || type === "composite") {
     return { namespace: facts.namespace, name: facts.name, metric: metricName, scaler: metricName, index };
   }

@@ -14,16 +14,12 @@ import { parseSelectorText, type Selector } from "../../units/selector.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import { type AcquirePermit, findBusy, NotSent, type ResizePermit } from "../permits.ts";
 
-// Reads and writes the scale of targets. What stands in the way of reading becomes an obstacle (R6, R30); what becomes
-// of a write is an answer (R46). Neither rejects.
-
-/** What reading a scale gave. */
 export type ScaleReading =
   /** `selector` is never empty. */
   | { readonly kind: "read"; readonly scale: Scale; readonly selector: Selector }
   | { readonly kind: "obstacle"; readonly blocker: Blocker };
 
-/** A write, where it goes, and whether it is still wanted right before it is sent. */
+/** A write, and its target. `mayWrite` is asked right before the request is sent. */
 interface WriteRequest extends TargetPlace {
   readonly write: ScaleWrite;
   readonly mayWrite: () => boolean;
@@ -35,14 +31,14 @@ export interface ScaleClient {
   readonly write: (request: WriteRequest) => Promise<ScaleAnswer>;
 }
 
-/** Where scales are, and how many writes may begin: resizes take their turns too. */
+/** Permits are shared with resizes. */
 interface ScaleClientOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly acquirePermit: AcquirePermit;
 }
 
-/** So many scales are read or written at once. */
+/** How many scales are read or written at once. */
 const MAX_CONCURRENT = 16;
 
 export function createScaleClient(options: ScaleClientOptions): ScaleClient {
@@ -67,7 +63,10 @@ export function createScaleClient(options: ScaleClientOptions): ScaleClient {
 
 type WriteOptions = ScaleClientOptions & { readonly findResource: FindResource; readonly slots: Semaphore };
 
-/** Once more where somebody else wrote meanwhile, and left the replicas as they were (R46). */
+/**
+ * Writes again where another writer has changed the scale in between but not the replicas.
+ * Clauses: R46.
+ */
 async function writeScale(request: WriteRequest, options: WriteOptions): Promise<ScaleAnswer> {
   const { signal, target, mayWrite } = request;
   using permit = await options.acquirePermit(signal, { isUrgent: false });
@@ -89,7 +88,7 @@ async function writeScale(request: WriteRequest, options: WriteOptions): Promise
   }
 }
 
-/** Whether the same write may be accepted soon: nobody has refused it for good. */
+/** Returns whether the same write may be accepted soon, because the refusal is not final. */
 export function isRetryable(answer: ScaleAnswer): boolean {
   if (answer.kind !== "refused") return answer.kind !== "accepted";
   return answer.code === 409 || answer.code === 429 || answer.code >= 500;
@@ -126,14 +125,17 @@ async function putOnce(
   }
 }
 
-/** Whether it has arrived shows when the scale is read next. */
+/** An unanswered write may have arrived: the next read shows it. */
 function toScaleAnswer(error: unknown): ScaleAnswer {
   if (error instanceof NotSent) return { kind: "dropped" };
   if (error instanceof ApiError) return { kind: "refused", code: error.code, message: error.message };
   return { kind: "unanswered", message: getErrorMessage(error) };
 }
 
-/** Go leaves out what is zero (R30). */
+/**
+ * Go omits fields that are zero.
+ * Clauses: R30.
+ */
 function toScale({ metadata, spec, status }: ScaleObject, { plural, isKnown }: ScaleResource): Scale {
   return {
     replicas: spec?.replicas ?? 0,
@@ -165,7 +167,10 @@ function toBlocker(blocker: Blocker): ScaleReading {
   return { kind: "obstacle", blocker };
 }
 
-/** No target, no scale and no right are the target's (R6); all else may be over soon (R30). */
+/**
+ * A missing target, scale or right is a problem of the target. All other failures may end soon.
+ * Clauses: R6, R30.
+ */
 function toReadFailure(error: unknown, { apiVersion, kind, name }: Target): ScaleReading {
   const message = getErrorMessage(error);
   if (!(error instanceof ApiError)) return toBlocker({ kind: "scale", message });
@@ -177,15 +182,12 @@ function toReadFailure(error: unknown, { apiVersion, kind, name }: Target): Scal
   return toBlocker({ kind: "scale", message });
 }
 
-// GET and PUT of a target's scale: typed where the kind is known, by path else. One request each, given up after 12 s.
-
-/** A target in its namespace. */
+/** A target and its namespace. */
 export interface TargetPlace {
   readonly namespace: string;
   readonly target: Target;
 }
 
-/** A scale to ask for, and who asks. */
 interface ScaleRequest extends TargetPlace {
   readonly client: Pick<ApiClient, "core" | "untyped">;
   readonly clock: Pick<Clock, "timeout">;
@@ -193,10 +195,10 @@ interface ScaleRequest extends TargetPlace {
   readonly signal: AbortSignal;
 }
 
-/** How long any request of the replicas' half may take. */
+/** The timeout of each request for ScaledObjects. */
 export const REQUEST_TIMEOUT_MS = 12_000;
 
-/** Gives the scale; rejects with an ApiError where the server refuses, and else as the client does. */
+/** Returns the scale. Rejects with an ApiError where the server refuses, otherwise as the client does. */
 async function getScale(request: ScaleRequest): Promise<ScaleObject> {
   const { client: { core, untyped }, clock, resource: { plural, isKnown }, namespace, target: { name } } = request;
   using timeout = clock.timeout(REQUEST_TIMEOUT_MS);
@@ -210,7 +212,7 @@ async function getScale(request: ScaleRequest): Promise<ScaleObject> {
   return toScaleObject(answer);
 }
 
-/** Writes the scale, guarded by what stands in `body.metadata`; rejects likewise. */
+/** Writes the scale. `metadata` in the body guards the write. Rejects as `getScale` does. */
 async function putScale(request: ScaleRequest, body: ScaleObject): Promise<ScaleObject> {
   const { client: { core, untyped }, clock, resource: { plural, isKnown }, namespace, target: { name } } = request;
   using timeout = clock.timeout(REQUEST_TIMEOUT_MS);
@@ -237,7 +239,7 @@ interface ScaleResponse {
   readonly response: Response;
 }
 
-/** A success without a scale is no proof of one: something on the way may have answered in the server's place. */
+/** A success without a scale proves nothing: a proxy may have answered instead of the API server. */
 function toScaleObject({ data, error, response }: ScaleResponse): ScaleObject {
   if (!response.ok) throw toApiError(response, error);
   if (!isRecord(data) || !isRecord(data.metadata)) {
@@ -246,16 +248,12 @@ function toScaleObject({ data, error, response }: ScaleResponse): ScaleObject {
   return data as ScaleObject;
 }
 
-// Where is the scale of a target? Deployments and StatefulSets are known; any other kind is looked up in the API
-// server's discovery (R6).
-// https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/custom-resources/#subresources
-
-/** A target's resource. `null`: the API server has no such kind, or no scale of it. */
+/** The resource of a target. "missing" = the API server does not have the kind, or the kind does not have a scale. */
 type FoundResource =
   | { readonly kind: "found"; readonly plural: string; readonly isKnown: boolean }
   | { readonly kind: "missing"; readonly message: string };
 
-/** Rejects as the client does, and with an ApiError where the lookup is refused for another reason. */
+/** Rejects as the client does, or with an ApiError where the lookup is refused for another reason. */
 type FindResource = (target: Target, signal: AbortSignal) => Promise<FoundResource>;
 
 const KNOWN_PLURALS: ReadonlyMap<string, string> = new Map([["Deployment", "deployments"], [
@@ -266,10 +264,15 @@ const KNOWN_PLURALS: ReadonlyMap<string, string> = new Map([["Deployment", "depl
 /** A kind may be installed, or get a scale, at any time. */
 const CACHE_MS = 60_000;
 
-/** Of so many versions of groups, which objects name, what was found is kept. */
+/** How many versions of groups are cached. */
 const MAX_CACHED_VERSIONS = 200;
 
-/** Looks up each version of a group at most once a minute, and once for all who ask meanwhile. */
+/**
+ * Returns a lookup that asks for each version of a group at most once a minute. Callers at the same time share one
+ * request.
+ * https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/custom-resources/#subresources
+ * Clauses: R6.
+ */
 function createFindResource({ client, clock, timeoutMs }: FindResourceOptions): FindResource {
   const running = new Map<string, Promise<ResourceKinds | null>>();
   const kept = new Map<string, { readonly atMs: number; readonly resources: ResourceKinds | null }>();
@@ -290,7 +293,7 @@ function createFindResource({ client, clock, timeoutMs }: FindResourceOptions): 
     if (known !== undefined) return known;
     const looking = lookUp(apiVersion);
     running.set(apiVersion, looking);
-    // Whoever asked may be gone by then.
+    // The caller may have ended before the answer.
     looking.catch(() => {});
     return looking;
   }
@@ -308,14 +311,14 @@ function createFindResource({ client, clock, timeoutMs }: FindResourceOptions): 
 interface FindResourceOptions {
   readonly client: Pick<ApiClient, "untyped">;
   readonly clock: Pick<Clock, "monotonic" | "timeout">;
-  /** How long one lookup may take. */
+  /** The timeout of one lookup, ms. */
   readonly timeoutMs: number;
 }
 
-/** Names of resources and subresources, such as `deployments/scale`, with the kind of each. */
+/** The kinds of resources and subresources by name, such as `deployments/scale`. */
 type ResourceKinds = ReadonlyMap<string, string>;
 
-/** `null` when there is no such version of a group. */
+/** Returns `null` where the version of the group does not exist. */
 async function fetchResources(
   { untyped }: Pick<ApiClient, "untyped">,
   { apiVersion, signal }: { readonly apiVersion: string; readonly signal: AbortSignal },
@@ -333,7 +336,7 @@ async function fetchResources(
   );
 }
 
-/** Below `/api` for the group without a name. */
+/** The core group has no name, and its paths start with `/api`. */
 function toVersionPath(apiVersion: string): string {
   const path = apiVersion.split("/").map(encodeURIComponent).join("/");
   return apiVersion.includes("/") ? `/apis/${path}` : `/api/${path}`;

@@ -22,10 +22,7 @@ import type { Clock } from "../../runtime/clock.ts";
 import type { UnblockedResult } from "./blockers.ts";
 import type { ComputeUsage, MeteredPods } from "./target_pods.ts";
 
-// What is due of one object: its poll half and its tick half, each by a grid of its own (R7), and a look again where
-// one failed.
-
-/** A half and when it was due, epoch ms. */
+/** A loop and its due time, epoch ms. "poll" is the activation loop, "tick" the scaling loop. */
 export interface DueLoop {
   readonly loop: "poll" | "tick";
   readonly at: number;
@@ -33,19 +30,25 @@ export interface DueLoop {
 
 interface LoopSchedule {
   readonly interval: FixedInterval;
-  /** The due time that was served last. */
+  /** The last due time that was taken. */
   readonly servedAt: number;
 }
 
-/** Of one object, in wall time. Halves of a paused or invalid object are never due. */
+/**
+ * The due times of one object. The loops of a paused or invalid object are never due.
+ * Clauses: R7.
+ */
 export class ReconcileSchedule {
   #activation: LoopSchedule | null = null;
   #scaling: LoopSchedule | null = null;
 
-  /** The object appeared or has changed: a new generation is polled at once, a first valid sight is ticked 15 s later. */
+  /**
+   * Follows a new or changed object. A new generation is due for activation now. A new object is due for scaling 15 s
+   * later.
+   */
   follow(before: ScaledObjectFacts | null, facts: ScaledObjectFacts, now: number): void {
     const { scaledObject } = facts;
-    // Unpaused is as new (R55).
+    // An object that was unpaused starts like a new one. Clauses: R55.
     if (facts.isPaused) this.#scaling = null;
     if (facts.isPaused || scaledObject === null) {
       this.#activation = null;
@@ -57,7 +60,7 @@ export class ReconcileSchedule {
     }
   }
 
-  /** Halves that are due, the earlier one first, and the poll half first of both at once. */
+  /** Returns the loops that are due, by due time. The activation loop is first where both are due at the same time. */
   takeDue(now: number): readonly DueLoop[] {
     const [poll, tick] = [findDue(this.#activation, now), findDue(this.#scaling, now)];
     const due: DueLoop[] = [];
@@ -72,23 +75,23 @@ export class ReconcileSchedule {
     return due.toSorted((a, b) => a.at - b.at);
   }
 
-  /** A half that was taken and did not run is due once more. */
+  /** A loop that was taken but did not run is due again. */
   requeue({ loop, at }: DueLoop): void {
     if (loop === "poll") this.#activation = this.#activation && requeueLoop(this.#activation, at);
     else this.#scaling = this.#scaling && requeueLoop(this.#scaling, at);
   }
 
-  /** Begins the polls anew at `at`, unless one is due by then. */
+  /** Restarts the activation loop at `at`, unless it is due before. */
   activateBy(at: number, now: number): void {
     this.#activation = this.#activation && restartBy(this.#activation, { at, now });
   }
 
-  /** Begins the ticks anew now, unless one is due: from here on they are 15 s apart again. */
+  /** Restarts the scaling loop now, unless it is due. Its next due times are 15 s apart. */
   scaleNow(now: number): void {
     this.#scaling = this.#scaling && restartBy(this.#scaling, { at: now, now });
   }
 
-  /** When a half is due next; Infinity = never. */
+  /** Returns when a loop is due next, epoch ms; Infinity = never. */
   getNextAt(now: number): number {
     const next = [this.#activation, this.#scaling].map((loop) => {
       if (loop === null) return Infinity;
@@ -102,7 +105,7 @@ function newLoop(startAt: number, periodMs: number): LoopSchedule {
   return { interval: { startAt, periodMs }, servedAt: -Infinity };
 }
 
-/** Of several that have passed the last one: the others are not made up. */
+/** Returns the last due time that has passed. Earlier ones that were missed are dropped. */
 function findDue(loop: LoopSchedule | null, now: number): number | null {
   const last = loop === null ? null : findLastDue(loop.interval, now);
   return loop !== null && last !== null && last > loop.servedAt ? last : null;
@@ -117,35 +120,29 @@ function requeueLoop(loop: LoopSchedule, at: number): LoopSchedule {
   return loop.servedAt === at ? { ...loop, servedAt: at - 1 } : loop;
 }
 
-// When are the halves of an object due (R7)? At exact distances from a start, by steady time: what a tick records
-// is dated by its due time, and a policy's period of 15 s must not see the tick before as younger. Due times that
-// passed while podfit was busy are not made up.
-
-/** Due at `startAt` and each `periodMs` after it, epoch ms. */
+/**
+ * Due at `startAt` and every `periodMs` after it, steady epoch ms. The due time dates the decision: a policy of 15 s must see
+ * the decision before as 15 s old.
+ */
 interface FixedInterval {
   readonly startAt: number;
   readonly periodMs: number;
 }
 
-/** The first due time after `at`. */
+/** Returns the first due time after `at`. */
 function computeNextDue({ startAt, periodMs }: FixedInterval, at: number): number {
   if (at < startAt) return startAt;
   return startAt + (Math.floor((at - startAt) / periodMs) + 1) * periodMs;
 }
 
-/** The due time that is served at `now`: the last one not after it; `null` before the first. */
+/** Returns the last due time that is not after `now`; `null` before the first. */
 function findLastDue({ startAt, periodMs }: FixedInterval, now: number): number | null {
   return now < startAt ? null : startAt + Math.floor((now - startAt) / periodMs) * periodMs;
 }
 
-// Would a tick raise replicas now? It is asked when usage of the target's pods is fresh: what a load needs does not
-// wait for the grid of ticks (R7). Asks nobody, writes nothing, and leaves the state as it is; what the tick then
-// comes to is its own.
-
-/** Of one object. */
 interface EarlyScalingCheckOptions {
   readonly clock: Pick<Clock, "steady">;
-  /** What `decideReplicas` would return at `now`, epoch ms; the state stays as it is. */
+  /** Returns what `decideReplicas` would return at `now`, epoch ms. The state does not change. */
   readonly preview: (observation: ReplicasObservation, now: number) => ReplicasOutcome;
   readonly computeUsage: ComputeUsage;
   readonly pods: () => readonly PodFacts[];
@@ -154,23 +151,23 @@ interface EarlyScalingCheckOptions {
 
 export class EarlyScalingCheck {
   readonly #options: EarlyScalingCheckOptions;
-  /** What the last look found, with what was written since; `null` = something stands in the way, or nothing is known yet. */
+  /** The object and scale of the last check, with later writes; `null` = blocked, or not checked yet. */
   #unblocked: Pick<UnblockedResult, "object" | "scale"> | null = null;
   #isFresh = false;
   #targets: TargetUsage = new Map();
-  /** No sooner is it worth a look; Infinity before the first tick. */
+  /** The next check is not earlier than this. Infinity before the first scaling loop. */
   #soonestAt = Infinity;
 
   constructor(options: EarlyScalingCheckOptions) {
     this.#options = options;
   }
 
-  /** When to look, epoch ms; Infinity = once usage is fresh. */
+  /** Returns when to check, epoch ms; Infinity = not before usage is fresh. */
   get dueAt(): number {
     return this.#isFresh ? this.#soonestAt : Infinity;
   }
 
-  /** Usage of some of the pods is fresh. Gives whether `dueAt` has changed. */
+  /** Usage of some pods is fresh. Returns whether `dueAt` has changed. */
   onFreshUsage(): boolean {
     if (this.#isFresh || this.#unblocked === null) return false;
     const { object: { maxReplicas }, scale: { replicas } } = this.#unblocked;
@@ -188,20 +185,20 @@ export class EarlyScalingCheck {
     this.#unblocked = { object, scale: { ...scale, replicas: answer.replicas } };
   }
 
-  /** A tick has looked at all there is. */
+  /** The scaling loop has used all the usage so far. */
   onScalingLoop(report: ReplicasReport): void {
     this.#isFresh = false;
     this.#soonestAt = this.#options.clock.steady() + MIN_SCALING_INTERVAL_MS;
     this.#targets = computeTargetUsage(this.#getUsage(), report);
   }
 
-  /** Rejects with the signal's reason only. */
+  /** Returns whether the scaling loop would raise the replicas now. Rejects with the signal's reason only. */
   async wouldRaise(signal: AbortSignal): Promise<boolean> {
     const { clock, preview, computeUsage, pods } = this.#options;
     const at = clock.steady();
     this.#isFresh = false;
     this.#soonestAt = at + MIN_SCALING_INTERVAL_MS;
-    // Costs little: most readings change nothing.
+    // This test is cheap, and most readings end here.
     if (this.#unblocked === null || !isAboveTarget(this.#getUsage(), this.#targets)) return false;
     const { object, scale } = this.#unblocked;
     const resources = listResourceTriggers(object);

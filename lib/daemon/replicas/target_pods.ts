@@ -22,16 +22,16 @@ import type { NodePoller } from "../pods/poller.ts";
 import type { TargetPlace } from "./scale_client.ts";
 import type { Templates } from "./templates.ts";
 
-// The pods of one object's target: by the selector that its scale has now, and metered where usage decides (R20).
-
-/** Where pods are kept. */
 interface TargetPodsOptions {
   readonly index: Pick<SelectorIndex, "acquire">;
   readonly metered: Pick<MeteredPods, "acquire">;
   readonly uid: string;
 }
 
-/** Holds one set at a time, until it is disposed of. */
+/**
+ * The pods of one target: one pod set at a time, until it is disposed of.
+ * Clauses: R20.
+ */
 export class TargetPods implements Disposable {
   readonly #options: TargetPodsOptions;
   #held: PodSetHandle | null = null;
@@ -41,12 +41,12 @@ export class TargetPods implements Disposable {
     this.#options = options;
   }
 
-  /** `null` before the scale was read. */
+  /** `null` before the first read of the scale. */
   get set(): PodSet | null {
     return this.#held?.set ?? null;
   }
 
-  /** Keeps the pods of this selector from now on, and no others. */
+  /** Follows the pods of this selector, and drops the pods of another one. */
   follow({ selector, object }: { readonly selector: Selector; readonly object: ScaledObject }): PodSet {
     const { index, metered, uid } = this.#options;
     const isSame = this.#held !== null && formatSelector(this.#held.set.selector) === formatSelector(selector);
@@ -70,25 +70,26 @@ export class TargetPods implements Disposable {
   }
 }
 
-// What the target's pods use now, as its cpu and memory triggers see it.
-
-/** Whose pods, which triggers, and when, epoch ms. */
+/** `at` is the time of the evaluation, epoch ms. */
 interface UsageRequest {
   readonly object: ScaledObject;
-  /** Of the object; none where pods are only counted. */
+  /** The cpu and memory triggers of the object. Empty where pods are only counted. */
   readonly resources: readonly ResourceTrigger[];
   readonly pods: () => readonly PodFacts[];
   readonly at: number;
   readonly signal: AbortSignal;
 }
 
-/** What is known of the pods by now: nothing is asked for. */
+/** What podfit has read of the pods so far. */
 export interface WorkloadUsage {
-  /** By their index. */
+  /** By the index of the trigger. */
   readonly triggers: ReadonlyMap<number, TriggerReading>;
   /** `null` = the selector lists no pod. */
   readonly readyPods: number | null;
-  /** Some trigger is coupled (R80); `null` where none was looked at. */
+  /**
+   * One trigger is coupled; `null` where no trigger was evaluated.
+   * Clauses: R80.
+   */
   readonly isCoupled: boolean | null;
 }
 
@@ -97,7 +98,7 @@ interface ComputeUsageOptions {
   readonly getWorkloadPod: GetWorkloadPod;
 }
 
-/** Rejects with the signal's reason only. */
+/** Computes the usage of the pods of one target. Rejects with the signal's reason only. */
 export type ComputeUsage = (request: UsageRequest) => Promise<WorkloadUsage>;
 
 export function createComputeUsage({ compute, getWorkloadPod }: ComputeUsageOptions): ComputeUsage {
@@ -119,9 +120,6 @@ export function createComputeUsage({ compute, getWorkloadPod }: ComputeUsageOpti
   return (request) => compute(() => read(request));
 }
 
-// The pods of a target with all that is known of each: usage, births, and how its autoscalers stand (R82, R88).
-
-/** Who knows what of pods. */
 interface WorkloadPodsOptions {
   readonly metered: Pick<MeteredPods, "get">;
   readonly templates: Templates;
@@ -129,7 +127,10 @@ interface WorkloadPodsOptions {
   readonly findPodState: (uid: string) => ReadableState | null;
 }
 
-/** Gives what is known by now of one pod of the target. */
+/**
+ * Returns what is known of one pod of the target now.
+ * Clauses: R82, R88.
+ */
 type GetWorkloadPod = (place: TargetPlace, pod: PodFacts) => WorkloadPod;
 
 export function createGetWorkloadPod(options: WorkloadPodsOptions): GetWorkloadPod {
@@ -143,7 +144,7 @@ export function createGetWorkloadPod(options: WorkloadPodsOptions): GetWorkloadP
 
 const NO_TEMPLATE = { revision: null, template: null };
 
-/** `null` where no autoscaler tracks the pod, or it was not evaluated yet. */
+/** Returns `null` where no autoscaler tracks the pod, or before its first evaluation. */
 function findVertical(
   { uid }: PodFacts,
   { tracked, findPodState }: WorkloadPodsOptions,
@@ -153,18 +154,14 @@ function findVertical(
   return contenders === undefined || state === null ? null : { state, contenders };
 }
 
-// What is remembered of the pods whose usage decides about replicas: their rates (R21), and the requests that they
-// were born with (R82). Of a pod that no wanted set has any more nothing is kept.
-
-/** Where usage is read. */
 interface MeteredPodsOptions {
   readonly nodes: Pick<NodePoller, "meter" | "unmeter">;
   readonly getCapacity: (node: string) => NodeCapacity;
-  /** A reading brought something new of pods of the set. Must not throw. */
+  /** Fresh usage of some pods of the set. Must not throw. */
   readonly onFresh?: (set: PodSet) => void;
 }
 
-/** What is known of one pod beside its object. */
+/** The CPU and memory rates of a pod, and its recorded initial requests. */
 interface PodUsage {
   readonly rates: PodRates | null;
   readonly recorded: ResourcesByContainer | null;
@@ -174,7 +171,7 @@ interface MeteredPod {
   pod: PodFacts;
   rates: PodRates | null;
   recorded: ResourcesByContainer;
-  /** The wanted sets that the pod is in. */
+  /** The sets that contain the pod and that a target uses. */
   sets: readonly PodSet[];
 }
 
@@ -185,18 +182,22 @@ interface MeteredSet {
 
 const UNKNOWN_USAGE: PodUsage = { rates: null, recorded: null };
 
-/** One writer for all: the readings of nodes, and the moves of pods. */
+/**
+ * Keeps the rates and the initial requests of pods while a target uses them. Readings of nodes and changes of pods are
+ * the only input.
+ * Clauses: R20, R21, R82.
+ */
 export class MeteredPods {
   readonly #options: MeteredPodsOptions;
   readonly #entries = new Map<string, MeteredPod>();
-  /** How many want each set, and a list of it alone, which nearly all of its pods share. */
+  /** How many targets use each set, and a list with only this set. Nearly all pods of the set share that list. */
   readonly #wanted = new Map<PodSet, MeteredSet>();
 
   constructor(options: MeteredPodsOptions) {
     this.#options = options;
   }
 
-  /** Has usage of the set's pods read until it is disposed of. */
+  /** Meters the pods of the set until the result is disposed of. */
   acquire(set: PodSet): Disposable {
     const { users, alone } = this.#wanted.get(set) ?? { users: 0, alone: [set] };
     this.#wanted.set(set, { users: users + 1, alone });
@@ -211,7 +212,7 @@ export class MeteredPods {
     };
   }
 
-  /** A pod came to the set or has changed; `null` = it left. */
+  /** A pod was added to the set or has changed; `null` = it left the set. */
   move(set: PodSet, before: PodFacts | null, after: PodFacts | null): void {
     const wanted = this.#wanted.get(set);
     if (wanted === undefined) return;
@@ -239,7 +240,7 @@ export class MeteredPods {
     return this.#entries.get(uid) ?? UNKNOWN_USAGE;
   }
 
-  /** `alone`: a list of the one set that the pod is in. */
+  /** `alone` is a list with only the set of the pod. */
   #put(alone: readonly PodSet[], pod: PodFacts): void {
     const entry = this.#entries.get(pod.uid);
     const before = entry?.pod;
@@ -272,10 +273,7 @@ export class MeteredPods {
   }
 }
 
-// Counts pods for kubernetes-workload triggers (R12): of selectors that are kept current, so that a poll costs little
-// however many pods there are.
-
-/** Selectors that were asked for last are kept, so many. */
+/** How many selectors are kept, the last used ones. */
 const MAX_HELD_SETS = 2_000;
 
 export function createCountPods(sets: Pick<SelectorIndex, "acquire">): CountPods {

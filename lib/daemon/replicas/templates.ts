@@ -11,20 +11,20 @@ import { isRecord } from "../../units/untrusted.ts";
 import { parsePod } from "../cluster/parse_pod.ts";
 import { REQUEST_TIMEOUT_MS, type TargetPlace } from "./scale_client.ts";
 
-// What pods were made of: the template of their own ReplicaSet or controller revision, and the workload's own (R16,
-// R82). Fetched when asked for, a few at a time; what was found is kept, as revisions never change.
-
-/** A pod's revision and its workload, by what they are made of; `null` = not known (yet). */
+/** The container sizes of a pod's revision and of its workload; `null` = not known. */
 interface TemplateSizes {
   readonly revision: ResourcesByContainer | null;
   readonly template: ResourcesByContainer | null;
 }
 
-/** None of them rejects: what cannot be read is not known. */
+/**
+ * They never reject: what cannot be fetched is not known.
+ * Clauses: R16, R82.
+ */
 export interface Templates {
-  /** What is known by now. */
+  /** Returns what is known now. */
   readonly find: (place: TargetPlace, pod: PodFacts) => TemplateSizes;
-  /** Looks for what is not known of these pods; of many revisions the first few, and the others the next time. */
+  /** Fetches what is not known of these pods, a few revisions each time. */
   readonly fetch: (place: TargetPlace, pods: readonly PodFacts[], signal: AbortSignal) => Promise<void>;
 }
 
@@ -33,12 +33,12 @@ interface TemplatesOptions {
   readonly clock: Pick<Clock, "monotonic" | "timeout">;
 }
 
-/** So many requests at once, for one object. */
+/** How many requests run at once for one object. */
 const MAX_CONCURRENT = 5;
 
 const MAX_CACHED = 5_000;
 
-/** A workload's template changes with each rollout; what could not be read is asked for again. */
+/** A workload's template changes with each rollout. A failed request is tried again after this. */
 const CACHE_MS = 60_000;
 
 interface CachedSizes {
@@ -76,7 +76,7 @@ export function createTemplates(options: TemplatesOptions): Templates {
   };
 }
 
-/** An object that has a template of pods. */
+/** An object with a pod template. */
 interface TemplateSource {
   readonly kind: "deployments" | "statefulsets" | "replicasets" | "controllerrevisions";
   readonly namespace: string;
@@ -84,7 +84,7 @@ interface TemplateSource {
   readonly key: string;
 }
 
-/** `null` where the kind's template stands elsewhere: only Deployments and StatefulSets are known. */
+/** Returns `null` for other kinds than Deployment and StatefulSet. */
 export function toTemplateSource(
   { namespace, target: { apiVersion, kind, name } }: TargetPlace,
 ): TemplateSource | null {
@@ -93,7 +93,10 @@ export function toTemplateSource(
   return kind === "StatefulSet" ? toSource({ kind: "statefulsets", namespace, name }) : null;
 }
 
-/** A Deployment's ReplicaSets have its name and the template's hash, a StatefulSet's pods name their revision. */
+/**
+ * The name of a ReplicaSet has the Deployment's name and the template hash. A StatefulSet's pod has the name of its
+ * revision in a label.
+ */
 function toRevisionSource({ namespace, target: { apiVersion, kind, name } }: TargetPlace, { labels }: PodFacts) {
   const [hash, revision] = [labels["pod-template-hash"], labels["controller-revision-hash"]];
   if (apiVersion !== "apps/v1") return null;
@@ -108,7 +111,7 @@ function toSource(source: Omit<TemplateSource, "key">): TemplateSource {
   return { ...source, key: `${source.kind}/${source.namespace}/${source.name}` };
 }
 
-/** `null` where there is none; rejects as the client does. */
+/** Returns `null` where the object has no template. Rejects as the client does. */
 export async function fetchTemplate(
   { kind, namespace, name }: Omit<TemplateSource, "key">,
   { client: { core }, clock, signal }: TemplatesOptions & { readonly signal: AbortSignal },

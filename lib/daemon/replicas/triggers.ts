@@ -14,21 +14,20 @@ import type { ScaledObjectCache } from "../cluster/scaled_objects.ts";
 import { REQUEST_TIMEOUT_MS, type TargetPlace } from "./scale_client.ts";
 import { fetchTemplate, toTemplateSource } from "./templates.ts";
 
-// How the authentications of one object's triggers become parameters: by the watches, and by GETs of what they name
-// (R16).
-
-/** Where things are, and what they belong to. */
 interface CredentialsOptions {
   readonly client: Pick<ApiClient, "core">;
   readonly clock: Clock;
   readonly objects: Pick<ScaledObjectCache, "findAuthentication">;
   /** Where the secrets of ClusterTriggerAuthentications are. */
   readonly clusterObjectNamespace: string;
-  /** The object's target now; `null` while the object is invalid. */
+  /** Returns the object's target now, or `null` while the object is invalid. */
   readonly findTarget: () => TargetPlace | null;
 }
 
-/** For one object. */
+/**
+ * Returns a function for one object that resolves a TriggerAuthentication to parameters.
+ * Clauses: R16.
+ */
 export function createFetchCredentials(options: CredentialsOptions): FetchCredentials {
   const { client: { core }, objects, clusterObjectNamespace: clusterNamespace } = options;
   const fetchSecret = createFetchObject(options, "secrets", async (init) => {
@@ -104,16 +103,17 @@ async function fetchTarget(options: CredentialsOptions, signal: AbortSignal): Pr
   }
 }
 
-// How many triggers are asked at once: whoever does not answer holds up neither the other objects nor what needs no
-// question.
-
-/** In this process. */
+/** For all objects of this process. */
 const MAX_CONCURRENT = 64;
 
-/** Of one object: one with many triggers leaves room for others. */
+/** For one object: an object with many triggers must not block the others. */
 const MAX_PER_OBJECT = 8;
 
-/** Gives each object an `ask` of its own, which waits for its turn; it rejects with the signal's reason only. */
+/**
+ * Returns a function that gives each object its own `ask`, which waits for its turn. It rejects with the signal's
+ * reason only.
+ * Clauses: R50.
+ */
 export function createQueryLimits(ask: AskTrigger): () => AskTrigger {
   const all = new Semaphore(MAX_CONCURRENT);
   return () => {
