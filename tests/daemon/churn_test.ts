@@ -1,10 +1,10 @@
-/** A story of namespaces and nodes that come and go: of those that have gone nothing is kept. */
+/** Namespaces and nodes that come and go: podfit keeps nothing of deleted ones. */
 import { assert, assertEquals } from "#assert";
 import { autoscalerObject, deploymentObject, type Json, nodeObject, podObject } from "../support/api_objects.ts";
 import { Run } from "../support/daemon_run.ts";
 import { findKept, watchKept } from "../support/kept.ts";
 
-/** What an autoscaler may be, as each keeps something else. */
+/** Kinds of autoscalers: for each kind podfit keeps something else. */
 const KINDS: readonly Json[] = [
   {},
   { mode: "recommend" },
@@ -15,7 +15,7 @@ const KINDS: readonly Json[] = [
   { policy: { cpu: undefined, memory: { limits: { scaleUpThreshold: 90, targetUtilization: 60 } } } },
 ];
 
-/** Its objects by kind, in the order in which they come. */
+/** Its objects by kind, in the order of their creation. */
 function objectsOf(index: number): [string, Json][] {
   const name = `gone-${index}`;
   const namespaced: [string, Json][] = [
@@ -33,14 +33,14 @@ function objectsOf(index: number): [string, Json][] {
   ];
 }
 
-/** One of several of a revision. */
+/** One of several pods of a revision. */
 function ownedPod(name: string): Json {
   const pod = podObject({ name, node: name, labels: { app: name } });
   pod.metadata.ownerReferences = [{ kind: "ReplicaSet", uid: `${name}-set`, controller: true }];
   return pod;
 }
 
-/** The last 4096 events, to count those that come again, and for half an hour what was in trouble. */
+/** The limits of what podfit keeps: the last 4096 events, and failures for half an hour. */
 const BOUNDED = ["events/recorder", "events/writer", "health"].map((name) => `lib/daemon/${name}.ts`);
 
 Deno.test("createDaemon() keeps nothing of namespaces, pods, autoscalers and nodes that have gone, in any order", async () => {

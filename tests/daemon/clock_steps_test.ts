@@ -1,4 +1,7 @@
-/** Stories of podfit's own wall clock being set, which nobody else's is: what lasts a while lasts as long as ever (C22, C42). */
+/**
+ * The wall clock of podfit alone is set: durations stay as long as before.
+ * Clauses: C22, C42.
+ */
 import { assertEquals } from "#assert";
 import { podObject } from "../support/api_objects.ts";
 import { busyRun, Run } from "../support/daemon_run.ts";

@@ -1,4 +1,4 @@
-/** Stories of a whole daemon in memory: usage moves, and the pod's size follows. */
+/** A whole daemon in memory: usage changes, and the pod's size follows. */
 import { assertEquals, assertMatch } from "#assert";
 import { autoscalerObject, podObject } from "../support/api_objects.ts";
 import { busyRun, Run } from "../support/daemon_run.ts";

@@ -57,7 +57,7 @@ class Desk {
     onError: ({ pod }, error) => this.errors.push(`${pod.uid}: ${(error as Error).message}`),
   });
 
-  /** Polls of 150m of 100m: the third one sends a request. */
+  /** Polls of 150m usage with a request of 100m: the third poll sends a request. */
   async poll(times: number, ...pods: readonly TrackedPod[]): Promise<void> {
     for (let i = 0; i < times; i++) {
       this.evaluator.evaluate(pods, () => this.observe());
@@ -73,7 +73,7 @@ class Desk {
     return usage([point({ at, counterNs: this.#counterNs })]);
   }
 
-  /** No request is answered before what this returns is called. */
+  /** No request is answered before the returned function is called. */
   hold(): (answer?: Answer) => Promise<void> {
     let release: (answer: Answer) => void = () => {};
     const held = new Promise<Answer>((resolve) => release = resolve);
@@ -203,7 +203,7 @@ Deno.test("an Evaluator that is disposed of waits for its answers, and evaluates
   assertEquals(desk.observed.at(-1), "answered");
 });
 
-/** A turn comes when what this returns is called. */
+/** The permit comes when the returned function is called. */
 function holdTurn(desk: Desk): (turn: ResizePermit) => Promise<void> {
   let give: (turn: ResizePermit) => void = () => {};
   const held = new Promise<ResizePermit>((resolve) => give = resolve);

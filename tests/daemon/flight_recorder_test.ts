@@ -1,4 +1,4 @@
-/** The flight recorder: it holds what each pod has been decided of, tells who follows, and forgets what is gone. */
+/** The flight recorder: it keeps the decisions about each pod, sends them to followers, and removes deleted pods. */
 import { assert, assertEquals } from "#assert";
 import { createFlightRecorder, type FlightRecorder } from "../../lib/daemon/recorder.ts";
 import type { RecordLine } from "../../lib/record/record.ts";

@@ -1,4 +1,7 @@
-/** What many pods and autoscalers write at once, and what they write while the API server refuses: little, and all of it in the end. */
+/**
+ * Many pods and autoscalers write at the same time, also while the API server refuses: podfit sends few requests, and
+ * everything is written in the end.
+ */
 import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { autoscalerObject, deploymentObject, type Json, podObject } from "../support/api_objects.ts";
 import { refuse } from "../support/api_server.ts";
@@ -8,7 +11,7 @@ function listNames(count: number, prefix = "web-"): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}${index + 1}`);
 }
 
-/** So many pods of one autoscaler, each of which uses more than it requests. */
+/** Pods of one autoscaler. Each uses more than it requests. */
 function busyPods(count: number): Run {
   const names = listNames(count);
   const run = new Run({ pods: names.map((name) => podObject({ name })) });
@@ -24,7 +27,7 @@ function readTotal(run: Run, series: string): number {
   return run.series(series).reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }
 
-/** PATCHes of pods/resize in two minutes, in which the server refuses each of them with that Retry-After. */
+/** The PATCH requests of pods/resize in two minutes, while the server refuses each of them with that Retry-After. */
 async function countAsked(seconds: number): Promise<number> {
   await using run = busyPods(100);
   run.api.intercept = async ({ path }) => {
@@ -77,7 +80,7 @@ Deno.test("createDaemon() holds no other namespace up for what an admission webh
 Deno.test("a burst of resizes passes at its pace, each with its event, and no wait for a turn counts as refused (C44, C50)", async () => {
   const count = 600;
   await using run = busyPods(count);
-  // Slower than the pace: for as long as a turn is late, each is decided anew.
+  // Slower than the write rate: while a permit is late, each resize is decided again.
   run.api.intercept = async ({ method }) => {
     if (method !== "GET") await run.clock.sleep(400);
     return null;

@@ -1,6 +1,7 @@
 /**
- * Autoscalers that no API server would have let in, but for an older definition or none: one of any shape stops neither
- * itself, once it is put right, nor another (C8).
+ * Invalid autoscalers that an API server accepts with an older definition or without one. They do not stop other
+ * autoscalers, and they work after they are corrected.
+ * Clauses: C8.
  */
 import { assertEquals, assertStringIncludes } from "#assert";
 import { autoscalerObject, type Json } from "../support/api_objects.ts";

@@ -1,6 +1,7 @@
 /**
- * A pod passes from one autoscaler to another while a PATCH of the first is on its way or still waits to be sent: it is
- * resized once, and then by the new owner (C12, C13, C16).
+ * A pod gets another owning autoscaler while a PATCH of the first one is under way or waits to be sent. The pod is
+ * resized once, and then by the new owner.
+ * Clauses: C12, C13, C16.
  */
 import { assert, assertEquals } from "#assert";
 import { autoscalerObject, type Json, podObject } from "../support/api_objects.ts";
@@ -8,7 +9,7 @@ import type { Call } from "../support/api_server.ts";
 import { Run, type RunOptions } from "../support/daemon_run.ts";
 import { settleEventLoop } from "../support/virtual_clock.ts";
 
-/** Both want more than they can get; the size tells who gave it: 10m more the first, 7m more the second. */
+/** Both want more than they can get. The size shows which one set it: the first adds 10m, the second 7m. */
 const FIRST = autoscalerObject({ name: "first", priority: 5, bounds: { cpu: { requests: { step: "10m" } } } });
 const SECOND = autoscalerObject({ name: "second", bounds: { cpu: { requests: { step: "7m" } } } });
 
@@ -40,7 +41,7 @@ function newRun(options: RunOptions = {}): Run {
   return run;
 }
 
-/** Seconds at which PATCHes came, and what is to happen while each is being answered. */
+/** When PATCH requests arrived, s, and what happens while each is being answered. */
 function watchPatches(run: Run, during: (call: Call, index: number) => Promise<void> | void): number[] {
   const sentAt: number[] = [];
   run.api.intercept = async (call) => {
@@ -93,7 +94,7 @@ for (const [cause, handOver] of Object.entries(HANDOVERS)) {
     handOver(run);
     await settleEventLoop();
     held.resolve();
-    // A changed spec begins its streaks anew (C16), where it is the new owner's.
+    // A changed spec of the new owner restarts its streaks. Clauses: C16.
     await run.advance(12);
     assertEquals(listSizes(run), { "110m": AT_ONCE, "107m": PODS - AT_ONCE }, "the new owner's step");
     assertEquals(sentAt.length, PODS);

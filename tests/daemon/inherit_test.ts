@@ -1,4 +1,7 @@
-/** A new pod beside siblings that podfit has resized (L40). */
+/**
+ * A new pod with siblings that podfit has resized.
+ * Clauses: L40.
+ */
 import { assertEquals } from "#assert";
 import { autoscalerObject, type Json, podObject } from "../support/api_objects.ts";
 import type { WriteRate } from "../../lib/daemon/permits.ts";
@@ -10,7 +13,7 @@ const INHERIT = autoscalerObject({ newPods: "inherit", policy: { delay: "2m", af
 interface Member {
   readonly name: string;
   readonly replicaSet?: string;
-  /** Started now. */
+  /** A pod that started now. */
   readonly startedAt?: number;
   readonly requests?: Json;
 }
@@ -26,7 +29,7 @@ function member({ name, replicaSet = "web-1", startedAt, requests }: Member): Js
   return pod;
 }
 
-/** Three pods that have come to 250m, 250m and 300m. */
+/** Three pods with 250m, 250m and 300m. */
 async function grownRun(pace?: WriteRate): Promise<Run> {
   const names = ["a", "b", "c"];
   const run = new Run({ autoscalers: [INHERIT], pods: names.map((name) => member({ name })), ...(pace && { pace }) });

@@ -1,6 +1,7 @@
 /**
- * Two podfits of which one leads (C55): the other knows the cluster and does nothing, until the one has ended, is cut off,
- * or was stopped. Then they never both write, and a pod is resized as one podfit alone would.
+ * Two podfits with leader election: the standby watches the cluster and writes nothing until the leader ends, is cut off
+ * or is stopped. They never both write, and a pod is resized as by one podfit.
+ * Clauses: C55.
  */
 import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { autoscalerObject, type Json } from "../support/api_objects.ts";
@@ -10,17 +11,17 @@ import { getComputeQueue } from "../../lib/runtime/event_loop.ts";
 import { settleEventLoop } from "../support/virtual_clock.ts";
 
 const HOUR = 3_600_000;
-/** There is always another step of 10m to take, each by one sample. */
+/** Each sample asks for another step of 10m. */
 const CLIMBER = autoscalerObject({
   bounds: { cpu: { requests: { step: "10m" } } },
   policy: { consecutiveSamples: 1, cooldown: "20s" },
 });
 
-/** "a" leads and "b" stands by, on one API server. */
+/** "a" leads, "b" is the standby, on one API server. */
 class Pair implements AsyncDisposable {
   readonly a: Run;
   readonly b: Run;
-  /** Seconds of each resize that was accepted. */
+  /** When each accepted resize was sent, s. */
   readonly resizedAt: number[] = [];
 
   private constructor(options: RunOptions) {
@@ -43,7 +44,7 @@ class Pair implements AsyncDisposable {
     }
   }
 
-  /** Seconds until it is so. */
+  /** Seconds until the condition holds. */
   async until(isSo: () => boolean): Promise<number> {
     for (let second = 0; second < 120; second++) {
       if (isSo()) return second;
@@ -65,11 +66,11 @@ const isLeading = (run: Run) => run.series("leader_election_master_status")[0]?.
 const readsUsage = (run: Run) => run.series("podfit_kubelet_reads_total").length > 0;
 const messages = (run: Run, level: string) =>
   run.log.filter((line) => line.level === level).map(({ message }) => String(message));
-/** What is written, but for Leases. */
+/** All writes except those of Leases. */
 const listWrites = ({ api }: Run): readonly Call[] =>
   api.calls.filter(({ method, path }) => method !== "GET" && !path.includes("/leases"));
 
-/** The shortest time between two resizes; the cooldown is 20 s, and read back in whole seconds. */
+/** The shortest time between two resizes. The cooldown is 20 s and is read back in whole seconds. */
 function assertCooldown({ resizedAt }: Pair): void {
   const gaps = resizedAt.slice(1).map((at, index) => at - (resizedAt[index] ?? 0));
   assert(gaps.every((gap) => gap >= 19), resizedAt.join());
@@ -249,7 +250,7 @@ Deno.test("a leader renews its Lease however long its queue of work is (C55)", a
   const { monotonic, sleep } = { ...clock };
   let spentMs = 0;
   const rest = Promise.withResolvers<void>();
-  // A rest is due after the first piece of work, and does not end.
+  // A pause is due after the first piece of work, and does not end.
   Object.assign(clock, {
     monotonic: () => monotonic() + spentMs,
     sleep: (ms: number, signal?: AbortSignal) => ms === 0 ? rest.promise : sleep(ms, signal),

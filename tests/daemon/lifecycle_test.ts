@@ -1,4 +1,4 @@
-/** Stories of a whole daemon in memory: restarts, deletions, an API server that fails, health, and its end. */
+/** A whole daemon in memory: restarts, deletions, a failing API server, health, and its end. */
 import { assert, assertEquals, assertRejects } from "#assert";
 import { autoscalerObject, deploymentObject, podObject } from "../support/api_objects.ts";
 import { busyRun, Run } from "../support/daemon_run.ts";
@@ -191,7 +191,7 @@ Deno.test("createDaemon() leaves behind 12 s after its signal what the API serve
   const run = new Run({ pods });
   run.api.intercept = ({ method }) => method === "GET" ? null : hang();
   await run.advance(10);
-  // More PATCHes than are sent at once: some wait for their slot.
+  // More PATCH requests than may be sent at once: some wait for their slot.
   run.use(Object.fromEntries(pods.map(({ metadata: { name } }) => [name, { cpu: 150 }])));
   while (run.resizes.length === 0) await run.advance(1);
   const beganMs = run.clock.monotonic();
@@ -199,7 +199,7 @@ Deno.test("createDaemon() leaves behind 12 s after its signal what the API serve
   assertEquals(run.clock.monotonic() - beganMs, 12_000);
   const { level, message, seconds } = run.log.findLast(({ level }) => level === "WARN") ?? {};
   assertEquals([level, message, seconds], ["WARN", "Ending without the answers of the API server", 12]);
-  // It ends by its own timeouts.
+  // The daemon ends by its own timeouts.
   await run.clock.advance(60_000);
   assertEquals(run.clock.pending, 0);
 });

@@ -1,4 +1,4 @@
-/** What a standby does: it observes and changes nothing, until an actor is started on it, and again once that is stopped. */
+/** A standby observes and changes nothing, until controllers are started on it, and again after they have ended. */
 import { assert, assertEquals } from "#assert";
 import { DEFAULT_WRITE_RATE } from "../../lib/daemon/permits.ts";
 import { FailureLog } from "../../lib/daemon/health.ts";

@@ -1,4 +1,7 @@
-/** An OOM kill through a whole daemon in memory: the pod's watch shows it, no poll is awaited, no reading is needed (L10, L13). */
+/**
+ * An OOM kill in a whole daemon in memory: the watch of the pod shows it, without a poll or a reading.
+ * Clauses: L10, L13.
+ */
 import { assertEquals } from "#assert";
 import { autoscalerObject, type Json, nodeObject, podObject } from "../support/api_objects.ts";
 import { type Loads, Run } from "../support/daemon_run.ts";
@@ -14,7 +17,7 @@ function newRun(pollInterval: string): Run {
   return new Run({ autoscalers: [autoscalerObject({ policy: { ...MEMORY, pollInterval, after: "containerReady" } })] });
 }
 
-/** The main container ends at once and runs again, as two changes of the pod. */
+/** The main container ends and runs again, as two changes of the pod. */
 async function kill(run: Run): Promise<void> {
   const terminated = { containerID: "containerd://web-1-main", reason: "OOMKilled", exitCode: 137 };
   const finishedAt = new Date(run.clock.now()).toISOString();

@@ -1,4 +1,7 @@
-/** A whole podfit in mode recommend: what its status says, and that it never resizes (L51). */
+/**
+ * A whole podfit in mode recommend: its status has recommendations, and it never resizes.
+ * Clauses: L51.
+ */
 import { assertEquals } from "#assert";
 import { autoscalerObject, podObject } from "../support/api_objects.ts";
 import { Run } from "../support/daemon_run.ts";
@@ -37,7 +40,7 @@ Deno.test("a podfit whose autoscalers all recommend never sends a PATCH to a pod
 });
 
 Deno.test("recommendations are written when some amount has moved by a twentieth, not before (L51)", async () => {
-  // Aims at 97 % of 96 %: it creeps up.
+  // The target is 97 % of 96 %, so that the value rises slowly.
   const cpu = { requests: { scaleUpThreshold: 96, scaleDownThreshold: 1, targetUtilization: 95 } };
   const autoscaler = autoscalerObject({
     mode: "recommend",

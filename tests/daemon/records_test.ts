@@ -1,4 +1,4 @@
-/** Records of a whole podfit on the embedded cluster: read over HTTP, and the same is decided of each of them again. */
+/** Records of a whole podfit on the embedded cluster are read over HTTP. The same decisions follow from them again. */
 import { assert, assertEquals } from "#assert";
 import { checkLine, createOtherPolicy } from "../../lib/cli/replay/replay.ts";
 import { createHandler, debugRoutes } from "../../lib/daemon/server/routes.ts";
@@ -14,7 +14,7 @@ import { WHOLE_CLUSTER } from "../../lib/daemon/cluster/facts.ts";
 
 const MI = 2 ** 20;
 
-/** Its CPU use rises after 3 minutes, and after 10 its memory goes beyond the limit: it is killed and starts again. */
+/** Its CPU use rises after 3 minutes. After 10 minutes its memory exceeds the limit: it is killed and starts again. */
 const POD: Json = {
   apiVersion: "v1",
   kind: "Pod",
@@ -116,7 +116,7 @@ Deno.test("a trace that was followed has every evaluation, one after the other, 
   assertEquals(lines.slice(1).filter(({ record }, at) => record.before.at !== lines[at]?.record.outcome.state.at), []);
   const [contender] = lines[0]?.record.input.contenders ?? [];
   assert(contender !== undefined);
-  // The same policy asks for the same: only what the cluster takes its time for comes a little sooner.
+  // The same policy asks for the same sizes. Only the delays of the cluster are shorter.
   const other = createOtherPolicy(contender);
   const would = lines.flatMap((line) => other(line)?.decisions ?? []).filter(({ decision }) =>
     decision.kind === "blocked" && decision.reason === "DryRun"

@@ -1,6 +1,7 @@
 /**
- * What a daemon does when that which it decided on is replaced: a pod by another of its name, a container by its next
- * run, a workload by one with another selector, a node that is back, a clock that was set (C10, C11, C22, C42, C43).
+ * Something is replaced after a decision: a pod by another pod of the same name, a container by its next run, a workload
+ * by one with another selector, a node that is back, a clock that was set.
+ * Clauses: C10, C11, C22, C42, C43.
  */
 import { assert, assertEquals } from "#assert";
 import { autoscalerObject, deploymentObject, enact, type Json, nodeObject, podObject } from "../support/api_objects.ts";
@@ -9,14 +10,14 @@ import { settleEventLoop } from "../support/virtual_clock.ts";
 
 const CLIMBER = autoscalerObject({ bounds: { cpu: { requests: { step: "10m" } } } });
 
-/** `kubectl replace --force`, or what a StatefulSet does. */
+/** Does what `kubectl replace --force` or a StatefulSet does. */
 function replacePod(run: Run, uid: string): void {
   run.api.remove("pods", "web-1");
   const pod = podObject();
   run.api.put("pods", { ...pod, metadata: { ...pod.metadata, uid } });
 }
 
-/** Uid of the pod that each PATCH was for, and when it came. */
+/** The pod uid and the time of each PATCH. */
 function listResizes(run: Run): string[] {
   return run.resizes.map(({ body }) => body.metadata.uid);
 }
@@ -167,7 +168,7 @@ Deno.test("createDaemon() forgets no resize when its pod was enacted and changed
   assertEquals([run.resizes.length, run.cpu()], [2, "120m"]);
 });
 
-/** When, by a clock that nobody sets, each resize was sent. */
+/** When each resize was sent, by a clock that is never set. */
 async function listTimes(run: Run, seconds: number, happen: (second: number) => void): Promise<number[]> {
   const times: number[] = [];
   for (let second = 0; second < seconds; second++) {
@@ -198,7 +199,7 @@ Deno.test("createDaemon() goes on within two minutes of a wall clock that steppe
 });
 
 Deno.test("createDaemon() takes an hour's step of the wall clock for no hour of idleness (C22)", async () => {
-  // One sample is enough for it, and the node's clock was set forward with podfit's.
+  // One sample is enough, and the clock of the node was set forward with podfit's.
   const eager = autoscalerObject({ policy: { consecutiveSamples: 1, cooldown: "0s" } });
   await using run = new Run({ autoscalers: [eager] });
   run.use({ "web-1": { cpu: 60 } });

@@ -1,4 +1,4 @@
-/** Stories of an etcd that is restored from a backup: versions and generations are those of before, and count on from there. */
+/** An etcd that is restored from a backup: versions and generations go back and count on from there. */
 import { assertEquals } from "#assert";
 import { autoscalerObject } from "../support/api_objects.ts";
 import { busyRun, Run } from "../support/daemon_run.ts";

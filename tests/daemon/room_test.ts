@@ -1,4 +1,7 @@
-/** What the daemon knows of nodes, namespaces and versions, and does with it (L30, L32, L33). */
+/**
+ * Nodes, namespaces and versions as the daemon uses them.
+ * Clauses: L30, L32, L33.
+ */
 import { assert, assertEquals } from "#assert";
 import { autoscalerObject, type Json, nodeObject, podObject } from "../support/api_objects.ts";
 import { refuse } from "../support/api_server.ts";
@@ -10,7 +13,7 @@ function sizedNode(cpu: string, kubeletVersion = "v1.36.3"): Json {
   return node;
 }
 
-/** 150m used of 100m, which wants 250m. */
+/** A usage of 150m with a request of 100m, which needs 250m. */
 function busy(options: ConstructorParameters<typeof Run>[0] = {}): Run {
   const run = new Run(options);
   run.kubelet.use({ "web-1": { cpu: 150 } });
@@ -95,7 +98,7 @@ for (const [sentence, gitVersion, kubelet, expected] of VERSIONS) {
     run.kubelet.use({ "web-1": { cpu: 60, memoryMi: 20 } });
     run.api.put("nodes", sizedNode("8", kubelet));
     run.api.intercept = ({ path }) => path.startsWith("/version") ? Response.json({ gitVersion }) : null;
-    // Past the window in which memory has to be idle (L2).
+    // After the window in which memory has to be idle. Clauses: L2.
     await run.advance(1200);
     assertEquals(run.resizes.length, expected ? 1 : 0);
     assertEquals(run.log.some(({ reason }) => reason === "Unsupported"), !expected);

@@ -1,4 +1,7 @@
-/** An API server that takes its time over a PATCH holds up nothing but that pod's next resize (C20, C23). */
+/**
+ * An API server that answers a PATCH late delays only the next resize of that pod.
+ * Clauses: C20, C23.
+ */
 import { assertEquals } from "#assert";
 import type { EvaluationSink } from "../../lib/daemon/pods/controller.ts";
 import { podObject } from "../support/api_objects.ts";
@@ -6,7 +9,7 @@ import { busyRun, type Run } from "../support/daemon_run.ts";
 
 const SLOW_MS = 9_000;
 
-/** Answers the PATCH of "web-1" only after 9 s. */
+/** Answers the PATCH of "web-1" after 9 s. */
 function slowDown(run: Run): void {
   run.api.intercept = async ({ path }) => {
     if (path.endsWith("/web-1/resize")) await run.clock.sleep(SLOW_MS);

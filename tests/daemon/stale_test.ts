@@ -1,4 +1,4 @@
-/** Stories of a daemon that does not hear of some list for long: what it no longer knows it does not act on. */
+/** A list is not updated for a long time: podfit does not act on stale data. */
 import { assert, assertEquals } from "#assert";
 import { autoscalerObject, nodeObject, podObject } from "../support/api_objects.ts";
 import { type Call, refuse } from "../support/api_server.ts";
@@ -7,13 +7,13 @@ import { busyRun, Run, type RunOptions } from "../support/daemon_run.ts";
 const FORBIDDEN = { reason: "Forbidden", message: "forbidden" };
 const AUTOSCALERS = "/apis/keda.kedify.io/v1alpha1/podresourceautoscalers";
 
-/** A run that knows everything and has nothing to do; from then on each GET of the path is refused. */
+/** A run that has all lists and nothing to do. Then each GET of the path is refused. */
 async function runBlindTo(resource: string, options: RunOptions = {}): Promise<Run> {
   const run = new Run(options);
   run.use({ "web-1": { cpu: 60 } });
   await run.advance(30);
   answer(run, resource, () => refuse(403, FORBIDDEN));
-  // Watches that are open go on, and would tell.
+  // Open watches go on and would report changes.
   run.api.closeWatches(resource);
   await run.advance(1);
   return run;
@@ -23,7 +23,7 @@ function answer(run: Run, resource: string, with_: (call: Call) => Response): vo
   run.api.intercept = (call) => call.method === "GET" && call.path.endsWith(`/${resource}`) ? with_(call) : null;
 }
 
-/** Second by second would take long. */
+/** Larger steps, because seconds would take long. */
 async function passMinutes(run: Run, minutes: number): Promise<void> {
   for (let minute = 0; minute < minutes; minute++) await run.clock.advance(60_000);
 }
@@ -32,7 +32,7 @@ function heal(run: Run): void {
   run.api.intercept = () => null;
 }
 
-/** Messages at warn and info about stale lists and lists that are fresh again. */
+/** Messages at warn and info about stale lists. */
 function listWords(run: Run): string[] {
   return run.log.filter(({ message }) => message.startsWith("List is ")).map(({ level, path, ageSeconds }) =>
     `${level} ${path} ${ageSeconds > 290 ? "old" : "young"}`

@@ -1,29 +1,30 @@
 /**
- * Two podfits on one API server, as during a rollout: together they resize as one alone would, and what both tell adds
- * up to what was done (C40, C42).
+ * Two podfits on one API server, as during a rollout: together they resize like one, and their reports add up to what was
+ * done.
+ * Clauses: C40, C42.
  */
 import { assert, assertEquals } from "#assert";
 import { autoscalerObject, type Json } from "../support/api_objects.ts";
 import { Run, type RunOptions } from "../support/daemon_run.ts";
 
-/** There is always another step of 10m to take. */
+/** Each sample asks for another step of 10m. */
 function climber(cooldown: string): Json {
   const step = { bounds: { cpu: { requests: { step: "10m" } } } };
   return autoscalerObject({ ...step, policy: { cooldown } });
 }
 
 interface Course {
-  /** Seconds at which the pod was resized. */
+  /** When the pod was resized, s. */
   readonly resizedAt: readonly number[];
   readonly cpu: string;
-  /** What the podfits counted and told, in all. */
+  /** What both podfits counted and reported in all. */
   readonly updates: number;
   readonly told: number;
 }
 
 interface CourseOptions extends RunOptions {
   readonly cooldown?: string;
-  /** Seconds after which another podfit starts. */
+  /** When another podfit starts, s. */
   readonly othersAfter?: readonly number[];
 }
 
@@ -33,7 +34,7 @@ async function follow({ cooldown = "1m", othersAfter = [], ...options }: CourseO
   await using stack = new AsyncDisposableStack();
   const first = stack.use(new Run({ autoscalers: [climber(cooldown)], ...options }));
   first.use({ "web-1": { cpu: 400 } });
-  // Long enough for the others to decide on the pod as it was.
+  // Long enough for the others to decide on the old pod.
   first.api.intercept = async ({ path }) => {
     if (path.endsWith("/resize")) await first.clock.sleep(50);
     return null;
@@ -110,7 +111,7 @@ Deno.test("two createDaemon() send one PATCH each for one cause, and the one tha
 const statusWrites = (run: Run) => run.api.calls.filter(({ path }) => path.endsWith("/status")).length;
 const warnings = (run: Run) => run.log.filter(({ level }) => level === "WARN").map(({ message }) => String(message));
 
-/** Two podfits of 20 autoscalers, of which one cannot reach kubelets. */
+/** Two podfits with 20 autoscalers. One of them cannot reach kubelets. */
 function startBlind(names: readonly string[]): readonly [Run, Run] {
   const seeing = new Run({ autoscalers: names.map((name) => autoscalerObject({ name })) });
   return [seeing, new Run({ after: seeing, isBlind: true })];

@@ -1,4 +1,7 @@
-/** Who else sets the replicas of an object's target (R75 to R78). */
+/**
+ * Other writers of the replicas of a target.
+ * Clauses: R75, R76, R77, R78.
+ */
 import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { type Conflict, type ConflictQuery, findConflict } from "../../../lib/daemon/replicas/conflicts.ts";
 import { type HpaFacts, parseHpa } from "../../../lib/daemon/cluster/parse_objects.ts";

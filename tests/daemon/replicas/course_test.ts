@@ -1,4 +1,4 @@
-/** ScaledObjects on a whole embedded cluster: what podfit makes of their targets' replicas. */
+/** ScaledObjects on a whole embedded cluster: the replicas of their targets over time. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
 import { deployment } from "../../e2e/support/workloads.ts";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";

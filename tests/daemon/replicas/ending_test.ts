@@ -1,11 +1,15 @@
-/** ScaledObjects that are deleted while something else happens: replicas are restored once or not at all, and nothing keeps the object for ever (R57). */
+/**
+ * ScaledObjects that are deleted while something else happens: replicas are restored once or not at all, and the
+ * object never stays for ever.
+ * Clauses: R57.
+ */
 import { assertEquals } from "#assert";
 import { deployment } from "../../e2e/support/workloads.ts";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
 import type { PodfitRun } from "../../support/cluster_run.ts";
 import { hpa, replicasBy, ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
 
-/** Replicas were 3 and are 5. */
+/** Replicas were 3 and are 5 now. */
 async function start(): Promise<ReplicasRun> {
   const run = await ReplicasRun.start([
     deployment("web", { containers: [{ requests: { cpu: "100m" } }], replicas: 3 }),

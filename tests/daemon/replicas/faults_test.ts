@@ -1,4 +1,4 @@
-/** ScaledObjects on a whole embedded cluster where triggers do not answer and the API server refuses: nothing is lost, and nobody else waits. */
+/** Triggers do not answer and the API server refuses: nothing is lost, and other objects do not wait. */
 import { assert, assertEquals } from "#assert";
 import { deployment } from "../../e2e/support/workloads.ts";
 import type { Clock } from "../../../lib/runtime/clock.ts";
@@ -15,7 +15,7 @@ function prometheus(metadata: Json = {}): Json {
   };
 }
 
-/** Nobody answers within an hour; `parseClock` as the run is there only later. */
+/** No trigger answers within an hour. `parseClock`, because the run exists only later. */
 function askInVain(readClock: () => Clock): AskTrigger {
   return async (_trigger, { signal }) => {
     await readClock().sleep(3_600_000, signal).catch(() => {});
@@ -70,7 +70,7 @@ function giveValue(value: number): AskTrigger {
   return () => Promise.resolve({ kind: "value", value, isEmpty: false });
 }
 
-/** Of these requests the first so many are refused. */
+/** The first requests of these are refused. */
 function refuse({ method, times = Infinity, code = 500 }: { readonly method: string; times?: number; code?: number }) {
   let left = times;
   return (request: Request) => {

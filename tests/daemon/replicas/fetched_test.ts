@@ -1,4 +1,7 @@
-/** What is read by name when it is needed: secrets of triggers (R16), templates of pods (R82). */
+/**
+ * Objects that are fetched by name when they are needed: secrets of triggers and templates of pods.
+ * Clauses: R16, R82.
+ */
 import { assertEquals, assertStringIncludes } from "#assert";
 import { createFetchCredentials } from "../../../lib/daemon/replicas/triggers.ts";
 import { ScaledObjectCache } from "../../../lib/daemon/cluster/scaled_objects.ts";
@@ -14,7 +17,7 @@ const PLACE = {
   target: { apiVersion: "apps/v1", kind: "Deployment", name: "web", envContainer: null },
 };
 
-/** Knows these objects by their path, and nothing else; `403` = it may not be read. */
+/** An API server with these objects, by path. `403` = access is denied. */
 function open(objects: Readonly<Record<string, Json | 403>>) {
   const asked: string[] = [];
   const client = createClient({

@@ -1,4 +1,7 @@
-/** A tick that would raise replicas does not wait for its time (R7). */
+/**
+ * A scaling loop that would raise replicas does not wait until it is due.
+ * Clauses: R7.
+ */
 import { assert, assertEquals } from "#assert";
 import { SCALING_LOOP_MS } from "../../../lib/horizontal/pod_metrics.ts";
 import { EarlyScalingCheck } from "../../../lib/daemon/replicas/schedule.ts";
@@ -43,7 +46,7 @@ async function startWeb(spec: Readonly<Record<string, unknown>> = {}): Promise<R
 
 interface Tick {
   readonly at: number;
-  /** Ms after the tick before. */
+  /** Ms since the scaling loop before. */
   readonly afterMs: number;
   readonly raises: boolean;
 }
@@ -60,7 +63,7 @@ function listTicks({ passes }: ReplicasRun): readonly Tick[] {
 Deno.test("usage that raises replicas has a tick at once, and the next one comes 15 s after it (R7)", async () => {
   await using run = await startWeb();
   assert(listTicks(run).every(({ afterMs }) => afterMs === SCALING_LOOP_MS));
-  // Just after a tick, so that the sample that tells of the load comes long before the next one.
+  // Just after a scaling loop, so that the sample with the load comes long before the next one.
   const before = listTicks(run).length;
   run.cluster.cluster.setWorkloadLoad(WEB, { cpuMillicores: 80 });
   await run.advance(90);
@@ -88,7 +91,7 @@ Deno.test("fresh usage is looked at 5 s after a tick at the soonest, then at onc
   const scale = { replicas: 2, statusReplicas: 2, resourceVersion: "1", uid: "u" };
   assertEquals([foresight.onFreshUsage(), foresight.dueAt], [false, Infinity]);
   foresight.setUnblocked({ kind: "clear", object, scale, warnings: [], transferred: null });
-  // No tick was there yet.
+  // Before the first scaling loop.
   assertEquals([foresight.onFreshUsage(), foresight.dueAt], [true, Infinity]);
   const tickedAt = clock.now();
   foresight.onScalingLoop(TICKED);

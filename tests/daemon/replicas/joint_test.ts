@@ -1,4 +1,7 @@
-/** Both halves of podfit over one Deployment of an embedded cluster: replicas and sizes come to rest where they should (R81, R86, R87). */
+/**
+ * Replicas and pod sizes of one Deployment on an embedded cluster: both become stable where they should.
+ * Clauses: R81, R86, R87.
+ */
 import { assert, assertEquals } from "#assert";
 import type { Json } from "../../support/api_objects.ts";
 import {
@@ -11,7 +14,7 @@ import {
 } from "../../support/joint_course.ts";
 import { countTurns } from "../../support/joint_model.ts";
 
-/** Thresholds in percent, and how calm a side is. */
+/** Thresholds in percent, and the damping of a resource field. */
 function policy(cooldown: string, { up = 95, down = 40, samples = 3, window = "10m" } = {}): Json {
   const side = {
     scaleUpThreshold: up,
@@ -57,7 +60,7 @@ const COURSES: Readonly<Record<string, JointCourse>> = {
   },
 };
 
-/** What the HPA controller would set by the requests that pods are born with, and a tenth more. */
+/** What the HPA controller would set from the initial requests, and a tenth more. */
 function readMost({ load: [_, load], target, born, min }: JointCourse): number {
   return Math.max(Math.ceil(1.1 * Math.ceil(100 * load / (target * born))), min);
 }
@@ -77,7 +80,7 @@ for (const [when, course] of Object.entries(COURSES)) {
   Deno.test(`a whole podfit lets replicas and sizes turn once at most over 2 h of one load, ${when} (R87)`, async () => {
     const run = await runCourse(course);
     assertEquals(judge(course, run), CALM, `${run.replicas.join(" ")}; ${run.sizes.join("; ")}`);
-    // The course has met what the rule is about.
+    // The rule had something to check.
     assert(countSteps(run.replicas) > 0 && run.sizes.some((size) => countSteps(size) > 0));
     assert(run.reasons.has("VerticalFirst"), [...run.reasons].join());
   });

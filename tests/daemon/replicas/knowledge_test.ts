@@ -1,4 +1,4 @@
-/** What has to be known before replicas are set: also who resizes the same pods. */
+/** The lists that podfit needs before it sets replicas, also those of autoscalers of the same pods. */
 import { assert, assertEquals } from "#assert";
 import { autoscaler, deployment } from "../../e2e/support/workloads.ts";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";

@@ -1,4 +1,7 @@
-/** Two podfits that set replicas, of which one leads (C55): the other writes none, and goes on from the status once it leads. */
+/**
+ * Two podfits that set replicas: only the leader writes, and the next leader goes on from the status.
+ * Clauses: C55.
+ */
 import { assert, assertEquals } from "#assert";
 import { deployment } from "../../e2e/support/workloads.ts";
 import type { AskTrigger } from "../../../lib/triggers/value.ts";
@@ -14,7 +17,7 @@ const PROMETHEUS = {
   metadata: { serverAddress: "http://prometheus", query: "up", threshold: "1" },
 };
 
-/** "a" leads, and "b" stands by. Replicas follow the pods of `jobs` where nothing else is said. */
+/** "a" leads, "b" is the standby. Replicas follow the pods of `jobs` by default. */
 class Pair implements AsyncDisposable {
   readonly run: ReplicasRun;
   readonly a: PodfitRun;
@@ -50,7 +53,7 @@ class Pair implements AsyncDisposable {
     await this.run.cluster.patch("deployments/jobs", { spec: { replicas } });
   }
 
-  /** Seconds until it is so. */
+  /** Seconds until the condition holds. */
   async until(isSo: () => boolean | Promise<boolean>): Promise<number> {
     for (let second = 0; second < 600; second++) {
       if (await isSo()) return second;
@@ -59,7 +62,7 @@ class Pair implements AsyncDisposable {
     throw new Error("Cannot wait longer: it does not come to pass");
   }
 
-  /** PUTs of scales that each has sent. */
+  /** The PUT requests of scales that each has sent. */
   get writes(): readonly [a: number, b: number] {
     return [countWrites(this.a), countWrites(this.b)];
   }
@@ -121,7 +124,7 @@ Deno.test("a new leader scales in one down window after it has begun, though the
   a.cut();
   await pair.until(() => isLeading(b));
   const waited = await pair.until(async () => await run.replicas() !== 5);
-  // Its first need is 15 s old by then: the first tick is that long after it has seen the object.
+  // Its first need is 15 s old by then: its first scaling loop is that long after it has seen the object.
   assert(waited > 300 && waited <= 332, `${waited} s`);
   await run.advance(60);
   assertEquals([await run.replicas(), pair.writes], [2, [0, 1]]);

@@ -1,4 +1,7 @@
-/** Whose usage is read for replicas, and what is remembered of it (R20). */
+/**
+ * Pods whose usage is read for replicas, and what is kept of them.
+ * Clauses: R20.
+ */
 import { assertEquals } from "#assert";
 import { MeteredPods } from "../../../lib/daemon/replicas/target_pods.ts";
 import { SelectorIndex } from "../../../lib/daemon/cluster/selector_index.ts";
@@ -88,7 +91,7 @@ for (const byMs of [7_200_000, -7_200_000]) {
     let taken = 0;
     const measure = async (uids: readonly string[]) => {
       await clock.advance(15 * SECOND);
-      // The node's clock goes on as ever.
+      // The clock of the node does not step.
       const sample = point({ at: START + ++taken * 15 * SECOND, counterNs: 1e9 + taken * 3e9 });
       metered.recordReading({
         kind: "usage",

@@ -1,4 +1,7 @@
-/** Which pods selectors list, kept pod by pod (R30, R78). */
+/**
+ * The pods that selectors list, updated pod by pod.
+ * Clauses: R30, R78.
+ */
 import { assert, assertEquals } from "#assert";
 import { SelectorIndex } from "../../../lib/daemon/cluster/selector_index.ts";
 import { matches, parseSelectorText, type Selector } from "../../../lib/units/selector.ts";

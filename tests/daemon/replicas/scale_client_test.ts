@@ -1,4 +1,7 @@
-/** How scales are read and written, and what is made of what goes wrong (R6, R30, R46). */
+/**
+ * Reads and writes of scales, and the results of failures.
+ * Clauses: R6, R30, R46.
+ */
 import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { createScaleClient, type ScaleReading } from "../../../lib/daemon/replicas/scale_client.ts";
 import { createClient } from "../../../lib/kube/client.ts";
@@ -30,7 +33,7 @@ interface Asked {
   readonly body: Json | null;
 }
 
-/** Answers in this order, the last one for ever. */
+/** Answers in this order. The last answer repeats. */
 function open(answers: readonly (() => Response | Promise<Response>)[]) {
   const asked: Asked[] = [];
   const notes: unknown[] = [];

@@ -1,4 +1,7 @@
-/** When the halves of an object are due (R7). */
+/**
+ * When the loops of an object are due.
+ * Clauses: R7.
+ */
 import { assertEquals } from "#assert";
 import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";
 import { ReconcileSchedule } from "../../../lib/daemon/replicas/schedule.ts";
@@ -15,7 +18,7 @@ function facts({ generation = 1, annotations = {}, spec = {} } = {}) {
   return parseScaledObject({ ...object, metadata });
 }
 
-/** `poll@10` for each half that is taken, with its due time in s after the start. */
+/** `poll@10` for each loop that is taken, with its due time in s after the start. */
 function take(schedule: ReconcileSchedule, atMs: number): readonly string[] {
   return schedule.takeDue(START + atMs).map(({ loop, at }) => `${loop}@${(at - START) / 1000}`);
 }

@@ -1,4 +1,7 @@
-/** When objects begin that appear together (R7). */
+/**
+ * When objects start that appear at the same time.
+ * Clauses: R7.
+ */
 import { assert, assertEquals } from "#assert";
 import { createStartDelays } from "../../../lib/daemon/replicas/manager.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";

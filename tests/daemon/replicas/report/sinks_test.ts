@@ -1,4 +1,4 @@
-/** What events, log and metrics say of passes through the fold of a ScaledObject. */
+/** Events, log and metrics of the decisions about a ScaledObject. */
 import { assertEquals } from "#assert";
 import type {
   Blocker,
@@ -135,7 +135,7 @@ Deno.test("a pass that leaves replicas as they are counts as held, by its reason
   assertEquals(read("podfit_replicas_need").map(({ value }) => value), [6], "without a metric the last need stands");
 });
 
-/** A pass that met the obstacle anew: Ready says why. */
+/** A decision with a new blocker: Ready says why. */
 function met(obstacle: Blocker, message = "why"): ReplicasEvaluation {
   const Ready = { status: "False", reason: "ScaledObjectCheckFailed", message } as const;
   return pass({ kind: "obstructed", obstacle }, {

@@ -1,4 +1,7 @@
-/** Which statuses of ScaledObjects are handed to the writer, and what is counted on the way (R90, R93). */
+/**
+ * The statuses of ScaledObjects that the writer gets, and what is counted with them.
+ * Clauses: R90, R93.
+ */
 import { assertEquals } from "#assert";
 import { seedReplicasState, toScaledObjectStatus } from "../../../../lib/horizontal/status.ts";
 import { ReplicasSweep, type ScaledObjectSnapshot } from "../../../../lib/daemon/replicas/reports.ts";
