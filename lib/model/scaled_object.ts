@@ -136,8 +136,8 @@ export type ResourceTarget =
   /** Thousandths of a core or byte, per pod. */
   | { readonly kind: "AverageValue"; readonly milli: bigint };
 
-/** The request that a coupled trigger compares usage with: a fixed amount, the initial request, or the present one. */
-export type Baseline = { readonly kind: "amount"; readonly milli: bigint } | { readonly kind: "born" | "live" };
+/** The request that usage is compared with: a fixed amount, the initial request of the pod, or its request in force. */
+export type Baseline = { readonly kind: "amount"; readonly milli: bigint } | { readonly kind: "initial" | "live" };
 
 /** A value that is asked for elsewhere. */
 export interface ExternalTrigger extends CommonTrigger {

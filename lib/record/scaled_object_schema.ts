@@ -118,7 +118,9 @@ const trigger = v.variant("kind", [
     ]),
     baseline: v.nullable(v.variant("kind", [
       v.strictObject({ kind: v.literal("amount"), milli: integer }),
-      v.strictObject({ kind: v.picklist(["born", "live"]) }),
+      v.strictObject({ kind: v.picklist(["initial", "live"]) }),
+      // Records of earlier versions have this word.
+      v.pipe(v.strictObject({ kind: v.literal("born") }), v.transform(() => ({ kind: "initial" as const }))),
     ])),
   }),
   v.strictObject({

@@ -106,14 +106,14 @@ Deno.test("decideReplicas() notifies where pods may grow beyond four times their
   fold.tick([pods(2, 1500n, { born: 500n, full: 8000n })]);
   assertEquals(infos(), [
     "Pods may grow in place to more than 4 times the cpu request that they were born with: full-grown ones need 1 " +
-    "replicas now, as born 12. Where that is too few, raise minReplicaCount, or set baseline: born in the trigger's metadata",
+    "replicas now, as born 12. Where that is too few, raise minReplicaCount, or set baseline: initial in the trigger's metadata",
   ]);
   fold.tick([pods(2, 1500n, { born: 500n, full: 8000n })]);
   assertEquals(infos(), []);
 });
 
 Deno.test("decideReplicas() says nothing of wide spans where a baseline was set (R82)", () => {
-  const fold = createFold(scaledObject({ triggers: [cpu({ baseline: { kind: "born" } })] }), 2);
+  const fold = createFold(scaledObject({ triggers: [cpu({ baseline: { kind: "initial" } })] }), 2);
   fold.tick([pods(2, 500n, { born: 500n, full: 8000n })]);
   assertEquals(fold.takeEvents().includes("KEDAScalerInfo"), false);
 });

@@ -119,11 +119,11 @@ Deno.test("uncoupled pods are held against what they were born with alone (R80, 
   ]);
 });
 
-Deno.test("metadata.baseline overrides both yardsticks: an amount, born or live (R82)", () => {
+Deno.test("metadata.baseline overrides both baselines: an amount, initial or live (R82)", () => {
   const options = { contenders: [resizer(2000)], request: 900, born: 500 };
   assertEquals(sticks(options, { baseline: { kind: "amount", milli: 700n } }), [700, 700]);
   assertEquals(sticks({ request: null }, { baseline: { kind: "amount", milli: 700n } }), [700, 700]);
-  assertEquals(sticks(options, { baseline: { kind: "born" } }), [500, 500]);
+  assertEquals(sticks(options, { baseline: { kind: "initial" } }), [500, 500]);
   assertEquals(sticks(options, { baseline: { kind: "live" } }), [900, 900]);
   assertEquals(sticks({ request: 900, born: 500 }, { baseline: { kind: "live" } }), [900, 900]);
   assertEquals(sticks(options, { target: { kind: "AverageValue", milli: 1n } }), [0, 0]);
@@ -172,7 +172,7 @@ Deno.test("a coupled pod at its CPU limit whose request can still grow is clippe
   assertEquals(isClipped({ ...full, request: 2000 }), false, "as large as it gets");
   assertEquals(isClipped({ ...full, wantsUp: ["cpu"], shortage: { clipped: 2, held: { "cpu.requests": 2 } } }), false);
   assertEquals(isClipped({ ...full, contenders: [] }), false, "not coupled");
-  assertEquals(isClipped(full, { baseline: { kind: "born" } }), false, "as KEDA alone would have it");
+  assertEquals(isClipped(full, { baseline: { kind: "initial" } }), false, "as KEDA alone would have it");
   const memory = policy({ sides: [side("memory.requests", { bounds: { max: 999 * MI } })] });
   assertEquals(isClipped({ ...full, contenders: [memory] }, { type: "memory" }), false, "memory cannot be understated");
   const slow = policy({ sides: [side("cpu.requests", { bounds: { max: 2000 }, consecutiveSamples: 3 })] });

@@ -76,6 +76,13 @@ Deno.test("a line of a ScaledObject reads back to the same values, and its recor
   );
 });
 
+Deno.test("parseLine() reads the baseline of earlier records, born, as initial (R82)", () => {
+  const line = LINES.find((one) => one.includes('"baseline":{"kind":"initial"}'));
+  assert(line !== undefined);
+  const earlier = line.replace('"baseline":{"kind":"initial"}', '"baseline":{"kind":"born"}');
+  assertEquals(parseLine(earlier), parseLine(line));
+});
+
 Deno.test("a line shows no credential of a trigger", () => {
   const secret = "hunter2";
   const source = {

@@ -396,13 +396,13 @@ const BAD: readonly BadRow[] = [
     "R10: an unknown baseline",
     trigger(CPU, { baseline: "full" }),
     "spec.triggers[0].metadata.baseline",
-    'Cannot parse quantity "full": does not start with a number; or write born or live',
+    'Cannot parse quantity "full": does not start with a number; or write initial or live',
   ],
   [
     "R10: a negative baseline",
     trigger(CPU, { baseline: "-1" }),
     "spec.triggers[0].metadata.baseline",
-    'Cannot use "-1" as baseline: must be greater than 0; or write born or live',
+    'Cannot use "-1" as baseline: must be greater than 0; or write initial or live',
   ],
   [
     "R11: cron without timezone",

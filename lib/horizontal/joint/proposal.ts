@@ -153,6 +153,6 @@ function toGrowthNotice(
   const message =
     `Pods may grow in place to more than ${WIDE_GROWTH} times the ${type} request that they were born with: ` +
     `full-grown ones need ${lo} replicas now, as born ${hi}. Where that is too few, raise minReplicaCount, or set ` +
-    "baseline: born in the trigger's metadata";
+    "baseline: initial in the trigger's metadata";
   return { name: "KEDAScalerInfo", message };
 }

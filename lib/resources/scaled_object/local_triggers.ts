@@ -70,10 +70,12 @@ function parseResourceTarget(fields: Fields, metadata: Metadata): ResourceTarget
   return milli === null ? null : { kind: "AverageValue", milli };
 }
 
+/** `born` is an earlier word for `initial`. */
 function parseBaseline(metadata: Metadata): Baseline | null {
   const text = metadata.text("baseline");
   if (text === null) return null;
-  if (text === "born" || text === "live") return { kind: text };
+  if (text === "live") return { kind: text };
+  if (text === "initial" || text === "born") return { kind: "initial" };
   const milli = parsePositive(metadata, "baseline");
   return milli === null ? null : { kind: "amount", milli };
 }
@@ -82,7 +84,7 @@ function parseBaseline(metadata: Metadata): Baseline | null {
 function parsePositive(metadata: Metadata, key: "value" | "baseline"): bigint | null {
   const text = metadata.text(key);
   const parsed = parseMilli(text);
-  const words = key === "baseline" ? "; or write born or live" : "";
+  const words = key === "baseline" ? "; or write initial or live" : "";
   if (!parsed.ok) metadata.report(key, `${parsed.message}${words}`);
   else if (parsed.milli <= 0n) {
     metadata.report(key, `Cannot use ${quote(text)} as ${key}: must be greater than 0${words}`);

@@ -46,7 +46,7 @@ const FULL = toScaledObject({
     },
     triggers: [
       { ...named(PROMETHEUS, "a") as object, metricType: "Value", useCachedMetrics: true },
-      { ...CPU, metadata: { value: "60", containerName: "app", baseline: "born" } },
+      { ...CPU, metadata: { value: "60", containerName: "app", baseline: "initial" } },
       CRON,
       { ...WORKLOAD, metadata: { ...WORKLOAD.metadata, activationValue: "1", groupByNode: "true" } },
       {

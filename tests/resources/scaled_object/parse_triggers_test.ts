@@ -34,7 +34,18 @@ Deno.test("parseScaledObject() reads cpu and memory as a share of requests or an
       target: { kind: "AverageValue", milli: 1_073_741_824_000n },
     }],
     [trigger(CPU, { baseline: "live" }), { ...resource, type: "cpu", target: utilization, baseline: { kind: "live" } }],
-    [trigger(CPU, { baseline: "born" }), { ...resource, type: "cpu", target: utilization, baseline: { kind: "born" } }],
+    [trigger(CPU, { baseline: "initial" }), {
+      ...resource,
+      type: "cpu",
+      target: utilization,
+      baseline: { kind: "initial" },
+    }],
+    [trigger(CPU, { baseline: "born" }), {
+      ...resource,
+      type: "cpu",
+      target: utilization,
+      baseline: { kind: "initial" },
+    }],
     [trigger(CPU, { baseline: "2" }), {
       ...resource,
       type: "cpu",

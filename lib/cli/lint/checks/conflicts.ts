@@ -225,7 +225,7 @@ function toCouplingRelation(object: ScaledObject, { index, type }: ResourceTrigg
     path: `spec.triggers[${index}].metadata.baseline`,
     message:
       `baseline live goes by the ${type} requests that autoscaler "${name}" moves: each resize changes the number of pods, and ` +
-      "each change of that the size, until one of them is at its bound: remove baseline, or set it to born or to an amount",
+      "each change of that the size, until one of them is at its bound: remove baseline, or set it to initial or to an amount",
   };
 }
 
@@ -304,6 +304,6 @@ function toGrowthRelation(
       `${maxReplicas} pods as born is one for ${
         Math.ceil(maxReplicas * initialRequest / maxRequest)
       } full-grown: where that is too few, raise ` +
-      "minReplicaCount, lower bounds, or set baseline: born in the trigger's metadata",
+      "minReplicaCount, lower bounds, or set baseline: initial in the trigger's metadata",
   };
 }
