@@ -11,7 +11,6 @@ import type {
   ReplicasObservation,
   ReplicasOutcome,
   ReplicasReason,
-  ReplicasReport,
   Scale,
   ScaleAnswer,
   ScaleWrite,
@@ -47,6 +46,11 @@ import {
 import { hasTriggerInFallback, keepCurrentFailures } from "./fallback.ts";
 import { guessResource } from "./status.ts";
 
+/** Returns an outcome that writes nothing and reports nothing. */
+export function leaveReplicas(state: ReplicasState, notices: readonly ReplicasNotice[] = []): ReplicasOutcome {
+  return { state, write: null, notices, report: null };
+}
+
 // The object or podfit appeared, the spec or an annotation changed, or an obstacle is gone (R6, R55, R57). No trigger
 // is asked.
 
@@ -64,8 +68,7 @@ export function applyChange(
     ...state.conditions,
     Ready: isSetByActivationLoop(Ready) ? Ready : toReady(READY_MESSAGE, input.warnings),
   };
-  const next: ReplicasState = { ...state, pausedReplicas: null, conditions, notified: started.notified };
-  return { state: next, write: null, notices: started.notices, report: null };
+  return leaveReplicas({ ...state, pausedReplicas: null, conditions, notified: started.notified }, started.notices);
 }
 
 /** What the status holds of the target from first sight on, and of the triggers only those that there are. */
@@ -101,7 +104,7 @@ export function applyPause(before: ReplicasState, scale: Scale | null, input: Re
     notified: stopped.notified,
   };
   const write = scale === null || pausedReplicas === null ? null : toPausedWrite(scale, pausedReplicas, input);
-  return { state, write, notices: stopped.notices, report: null };
+  return { ...leaveReplicas(state, stopped.notices), write };
 }
 
 function toPausedWrite(from: Scale, replicas: number, { now }: ReplicasInput): ScaleWrite | null {
@@ -110,14 +113,27 @@ function toPausedWrite(from: Scale, replicas: number, { now }: ReplicasInput): S
   return { from, replicas, half: "paused", at: now, reason: "Paused", message };
 }
 
-/** What a half that was due tells of a paused object. */
-export function reportPaused(half: "poll" | "tick", { replicas }: Scale): ReplicasReport {
+/** Returns the outcome of a loop that was due while the object is paused. */
+export function skipWhilePaused(
+  state: ReplicasState,
+  { kind: half, scale }: Extract<ReplicasObservation, { readonly kind: "poll" | "tick" }>,
+  input: ReplicasInput,
+): ReplicasOutcome {
+  const { replicas } = scale;
   const nothing = { triggers: [], need: null, stabilized: null };
-  return { half, replicas, desired: replicas, reason: "Paused", message: PAUSED_MESSAGE, ...nothing };
+  const report = { half, replicas, desired: replicas, reason: "Paused", message: PAUSED_MESSAGE, ...nothing } as const;
+  return { ...applyPause(state, null, input), report };
+}
+
+/** Sets condition Paused. A paused object is paused even where a blocker or a mistake in its spec exists as well. */
+export function setPausedCondition(before: ReplicasState, { object }: ReplicasInput): ReplicasState {
+  const Paused = nextPaused(before.conditions.Paused, object);
+  const state = { ...before, conditions: { ...before.conditions, Paused } };
+  return object.isPaused ? { ...state, history: null } : state;
 }
 
 /** Condition Paused, of which one direction is enough; the manifest may be invalid otherwise. */
-export function nextPaused(before: Condition | undefined, object: ScaledObjectFacts): Condition {
+function nextPaused(before: Condition | undefined, object: ScaledObjectFacts): Condition {
   if (object.isPaused || isDirectionPaused(object.scaledObject)) return PAUSED;
   if (before === undefined) return NEVER_PAUSED;
   return before.status === "True" ? UNPAUSED : before;
@@ -148,7 +164,7 @@ export function findBlockerReason(obstacle: Blocker): ReplicasReason | null {
 /** The target keeps its replicas, and the tick half its history. */
 export function applyBlocker(before: ReplicasState, obstacle: Blocker, input: ReplicasInput): ReplicasOutcome {
   const conditions = { ...before.conditions, ...toBlockedConditions(obstacle, input) };
-  return { state: { ...before, conditions, isScaleInPending: false }, write: null, notices: [], report: null };
+  return leaveReplicas({ ...before, conditions, isScaleInPending: false });
 }
 
 function toBlockedConditions(obstacle: Blocker, { object }: ReplicasInput): Conditions {
@@ -181,7 +197,7 @@ export function applyAnswer(
     case "accepted":
       return applyAccepted(before, { write, replicas: answer.replicas, input });
     case "dropped":
-      return { state: before, write: null, notices: [], report: null };
+      return leaveReplicas(before);
     case "refused":
     case "unanswered":
       return applyFailed(before, { write, cause: formatCause(answer), input });
@@ -208,7 +224,7 @@ function applyAccepted(before: ReplicasState, { write, replicas, input }: Accept
     conditions: setAbleToScale(before, toRescaled(replicas)),
     notified: setTopic(before.notified, WRITE_TOPIC, null),
   };
-  return { state, write: null, notices: [toWrittenNotice(write)], report: null };
+  return leaveReplicas(state, [toWrittenNotice(write)]);
 }
 
 /** Only writes of the tick half are events of its rate policies; a pause in between has forgotten them all. */
@@ -240,7 +256,7 @@ function applyFailed(before: ReplicasState, { write, cause, input }: FailedWrite
     conditions: setAbleToScale(before, toFailedUpdateScale(cause)),
     notified: setTopic(before.notified, WRITE_TOPIC, cause),
   };
-  return { state, write: null, notices: isNews ? [toFailedWriteNotice(write, cause, input.object)] : [], report: null };
+  return leaveReplicas(state, isNews ? [toFailedWriteNotice(write, cause, input.object)] : []);
 }
 
 function setAbleToScale({ conditions }: ReplicasState, AbleToScale: Condition): ReplicasState["conditions"] {
@@ -258,12 +274,9 @@ export function applyDeletion(before: ReplicasState, scale: Scale | null, input:
   const stopped = reportScalersStopped(before.notified);
   const isNews = findTopic(before.notified, DELETED_TOPIC) === null;
   const notified = setTopic(stopped.notified, DELETED_TOPIC, "told");
-  return {
-    state: { ...before, history: null, isScaleInPending: false, notified },
-    write: scale === null ? null : toRestoringWrite(before, scale, input),
-    notices: isNews ? [...stopped.notices, DELETED_NOTICE] : stopped.notices,
-    report: null,
-  };
+  const notices = isNews ? [...stopped.notices, DELETED_NOTICE] : stopped.notices;
+  const write = scale === null ? null : toRestoringWrite(before, scale, input);
+  return { ...leaveReplicas({ ...before, history: null, isScaleInPending: false, notified }, notices), write };
 }
 
 function toRestoringWrite(
@@ -277,4 +290,12 @@ function toRestoringWrite(
   const reason = replicas > from.replicas ? "ScaledOut" : "ScaledIn";
   const message = `New size: ${replicas}; reason: restoreToOriginalReplicaCount`;
   return { from, replicas, half: "restore", at: now, reason, message };
+}
+
+/** Removes the write of a dry run, and reports it instead. */
+export function applyDryRun(outcome: ReplicasOutcome, { dryRun }: ReplicasInput): ReplicasOutcome {
+  const { write, report } = outcome;
+  if (!dryRun || write === null) return outcome;
+  const message = `not written: ${write.message}`;
+  return { ...outcome, write: null, report: report === null ? null : { ...report, reason: "DryRun", message } };
 }

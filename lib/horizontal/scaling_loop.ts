@@ -9,6 +9,7 @@ import type {
   ReplicasObservation,
   ReplicasOutcome,
   ReplicasReason,
+  ReplicasReport,
   ScaleWrite,
 } from "../model/replicas_decision.ts";
 import type { Conditions, ReplicasState, ReportedTopics, ScalingHistory } from "../model/replicas_state.ts";
@@ -38,76 +39,72 @@ import { chooseNeed, type NeedResult, type Proposal, proposeByValue, toTolerance
 // The tick half around the HPA's algorithm: which proposals it gets, when it rests (R54), and what comes of it for
 // state and report.
 
-/** What the half is about. */
+/** One observation of the loop. */
 interface ScalingFacts {
   readonly observation: TickObservation;
   readonly input: ReplicasInput;
   readonly object: ScaledObject;
 }
 
+/** Returns the outcome of one scaling loop. Never throws. */
 export function runScalingLoop(before: ReplicasState, facts: ScalingFacts): ReplicasOutcome {
-  const { observation: { scale, triggers: readings, readyPods }, object } = facts;
-  const { replicas } = scale;
+  const { observation, input, object } = facts;
+  const { scale: { replicas }, triggers: readings, readyPods } = observation;
   const evaluation = evaluateTriggers(before, { object, half: "tick", readings, replicas, readyPods });
-  return isAtIdleReplicas(before, object, replicas)
-    ? skipAtIdleReplicas(evaluation, facts)
-    : scaleByMetrics(evaluation, facts);
+  if (isAtIdleReplicas(before, object, replicas)) return skipAtIdleReplicas(evaluation, facts);
+  const behavior = disablePausedDirections(object);
+  const subjects = listScalingMetrics(object);
+  const outcome = computeDesiredReplicas(evaluation.state.history, {
+    now: input.now,
+    replicas,
+    minReplicas: object.minReplicas,
+    maxReplicas: object.maxReplicas,
+    behavior,
+    propose: () => subjects.map((subject) => proposeFor(subject, { observation, input, evaluation, behavior })),
+    metricNames: subjects.map(nameScalingMetric),
+  });
+  const { proposals } = outcome;
+  const growth = reportWideGrowth(evaluation.state.notified, { subjects, proposals, readings });
+  const isFirst = evaluation.state.history === null;
+  const invalid = reportInvalidMetrics(growth.notified, { outcome, isFirst });
+  const state: ReplicasState = {
+    ...evaluation.state,
+    history: outcome.history,
+    conditions: { ...evaluation.state.conditions, ...mirrorHpaActive(outcome.conditions) },
+    isScaleInPending: hasScaleInPending(outcome, { object, behavior, replicas }),
+    notified: invalid.notified,
+  };
+  const notices = [...evaluation.notices, ...growth.notices, ...invalid.notices];
+  return { state, write: toScaleWrite(outcome, facts), notices, report: toScalingReport(outcome, evaluation, facts) };
 }
 
-/** At idle replicas the poll half alone decides; the tick half would lift them to the minimum at once. */
+/** At idle replicas only the activation loop decides; this loop would raise them to the minimum at once. */
 function isAtIdleReplicas({ isActive }: ReplicasState, { idleReplicas }: ScaledObject, replicas: number): boolean {
   return isActive === false && idleReplicas !== null && idleReplicas > 0 && replicas <= idleReplicas;
 }
 
-function skipAtIdleReplicas(
-  { state, notices, ...evaluation }: Evaluation,
-  { observation, object }: ScalingFacts,
-): ReplicasOutcome {
-  const { replicas } = observation.scale;
-  const triggers = reportScaling(object, { ...evaluation, readings: observation.triggers, proposals: [] });
-  const said = { reason: "Idle", message: IDLE_SCALING_DISABLED.message } as const;
-  const report = {
-    half: "tick",
-    replicas,
-    desired: replicas,
-    ...said,
-    triggers,
-    need: null,
-    stabilized: null,
-  } as const;
+function skipAtIdleReplicas(evaluation: Evaluation, facts: ScalingFacts): ReplicasOutcome {
+  const { state, notices } = evaluation;
+  const { message } = IDLE_SCALING_DISABLED;
+  const desired = facts.observation.scale.replicas;
+  const skipped = { desired, reason: "Idle", message, need: null, stabilized: null, proposals: [] } as const;
   const conditions = { ...state.conditions, HPAActive: IDLE_SCALING_DISABLED };
-  return { state: { ...state, conditions, isScaleInPending: false }, write: null, notices, report };
+  return {
+    state: { ...state, conditions, isScaleInPending: false },
+    write: null,
+    notices,
+    report: toScalingReport(skipped, evaluation, facts),
+  };
 }
 
-function scaleByMetrics(evaluation: Evaluation, facts: ScalingFacts): ReplicasOutcome {
-  const { observation, input, object } = facts;
-  const { replicas } = observation.scale;
-  const behavior = disablePausedDirections(object);
-  const subjects = listScalingMetrics(object);
-  const outcome = computeDesiredReplicas(evaluation.state.history, {
-    ...object,
-    now: input.now,
-    replicas,
-    behavior,
-    propose: () => subjects.map((subject) => proposeFor(subject, { ...facts, evaluation, behavior })),
-    metricNames: subjects.map(nameScalingMetric),
-  });
-  const { proposals, conditions, history } = outcome;
-  const told = reportWideGrowth(evaluation.state.notified, { subjects, proposals, readings: observation.triggers });
-  const isFirst = evaluation.state.history === null;
-  const needless = reportInvalidMetrics(told.notified, { outcome, isFirst });
-  const state: ReplicasState = {
-    ...evaluation.state,
-    history,
-    conditions: { ...evaluation.state.conditions, ...mirrorHpaActive(conditions) },
-    isScaleInPending: hasScaleInPending(outcome, { object, behavior, replicas }),
-    notified: needless.notified,
-  };
-  const notices = [...evaluation.notices, ...told.notices, ...needless.notices];
-  const { desired, reason, message, need, stabilized } = outcome;
-  const triggers = reportScaling(object, { ...evaluation, readings: observation.triggers, proposals });
-  const report = { half: "tick", replicas, desired, reason, message, triggers, need, stabilized } as const;
-  return { state, write: toScaleWrite(outcome, facts), notices, report };
+function toScalingReport(
+  { desired, reason, message, need, stabilized, proposals }: Omit<ScalingOutcome, "history" | "conditions">,
+  evaluation: Evaluation,
+  { observation, object }: ScalingFacts,
+): ReplicasReport {
+  const { scale: { replicas }, triggers: readings } = observation;
+  const triggers = reportScaling(object, { ...evaluation, readings, proposals });
+  return { half: "tick", replicas, desired, reason, message, triggers, need, stabilized };
 }
 
 function toScaleWrite(
@@ -116,8 +113,8 @@ function toScaleWrite(
 ): ScaleWrite | null {
   const { scale } = observation;
   if (desired === scale.replicas) return null;
-  const said = `New size: ${desired}; reason: ${message}`;
-  return { from: scale, replicas: desired, half: "tick", at: input.now, reason, message: said };
+  const change = `New size: ${desired}; reason: ${message}`;
+  return { from: scale, replicas: desired, half: "tick", at: input.now, reason, message: change };
 }
 
 interface PendingFacts {
@@ -167,64 +164,54 @@ export interface ScalingOutcome {
   readonly conditions: Conditions;
 }
 
-/** `history` is `null` at first sight, also after a pause or a restart. */
+/**
+ * Returns what the HPA controller would do, in its order: bounds, proposals, choice, windows, rates. Outside of the
+ * bounds replicas return at once: no metric is asked and no need is recorded. `history` is `null` at first sight, also
+ * after a pause or a restart.
+ */
 export function computeDesiredReplicas(history: ScalingHistory | null, input: ScalingInput): ScalingOutcome {
-  const { now, replicas, maxReplicas } = input;
+  const { now, replicas, maxReplicas, behavior } = input;
   const minReplicas = Math.max(1, input.minReplicas);
   const known = history ?? startHistory(replicas, now);
+  const conditions: Conditions = { AbleToScale: GOT_SCALE };
+  const unasked = { history: known, need: null, stabilized: null, proposals: [], conditions } as const;
   if (replicas === 0) {
     const { message } = SCALING_DISABLED;
-    const unmoved = { history: known, desired: 0, reason: "ScalingDisabled", message } as const;
-    return { ...unmoved, ...NO_PROPOSALS, conditions: { AbleToScale: GOT_SCALE, HPAActive: SCALING_DISABLED } };
+    const disabled = { ...conditions, HPAActive: SCALING_DISABLED };
+    return { ...unasked, desired: 0, reason: "ScalingDisabled", message, conditions: disabled };
   }
   if (replicas > maxReplicas) {
-    return clampToBounds(known, {
-      desired: maxReplicas,
-      reason: "ScaledIn",
-      message: "Current number of replicas above Spec.MaxReplicas",
-    });
+    const message = "Current number of replicas above Spec.MaxReplicas";
+    return { ...unasked, desired: maxReplicas, reason: "ScaledIn", message };
   }
   if (replicas < minReplicas) {
-    return clampToBounds(known, {
-      desired: minReplicas,
-      reason: "ScaledOut",
-      message: "Current number of replicas below Spec.MinReplicas",
-    });
+    const message = "Current number of replicas below Spec.MinReplicas";
+    return { ...unasked, desired: minReplicas, reason: "ScaledOut", message };
   }
-  return followProposals(known, { ...input, minReplicas });
-}
-
-const NO_PROPOSALS = { need: null, stabilized: null, proposals: [] } as const;
-
-/** Back within the bounds at once: no metric is asked, no window, rate or Disabled heeded, no need recorded. */
-function clampToBounds(
-  history: ScalingHistory,
-  moved: Pick<ScalingOutcome, "desired" | "reason" | "message">,
-): ScalingOutcome {
-  return { history, ...moved, ...NO_PROPOSALS, conditions: { AbleToScale: GOT_SCALE } };
-}
-
-function followProposals(history: ScalingHistory, input: ScalingInput): ScalingOutcome {
-  const { replicas } = input;
   const proposals = input.propose();
   const found = chooseNeed(proposals, replicas);
   if (found.kind === "invalid") {
     const { reason, message, cause } = found;
-    const conditions = { AbleToScale: GOT_SCALE, HPAActive: { status: "False", reason, message } } as const;
-    const none = { desired: replicas, need: null, stabilized: null };
-    return { history, ...none, reason: "MetricInvalid", message: cause, proposals, conditions };
+    const failed: Conditions = { ...conditions, HPAActive: { status: "False", reason, message } };
+    return { ...unasked, desired: replicas, reason: "MetricInvalid", message: cause, proposals, conditions: failed };
   }
-  const { need, index } = found;
-  const { stabilized, history: next } = stabilize(history, { ...input, need });
-  const limited = limitRate(history, { ...input, stabilized });
+  const { need } = found;
+  const { stabilized, history: next } = stabilize(known, { now, replicas, need, behavior });
+  const limited = limitRate(known, { now, replicas, stabilized, minReplicas, maxReplicas, behavior });
   const by = stabilized === need ? null : toStabilization(need, input);
-  const conditions = {
-    HPAActive: toHpaActive(nameMetric(input, index)),
-    AbleToScale: toAbleToScale(by),
-    ScalingLimited: toScalingLimited(limited.limit),
+  return {
+    history: next,
+    desired: limited.desired,
+    ...explainOutcome({ found, by, limited }, input),
+    need,
+    stabilized,
+    proposals,
+    conditions: {
+      HPAActive: toHpaActive(nameMetric(input, found.index)),
+      AbleToScale: toAbleToScale(by),
+      ScalingLimited: toScalingLimited(limited.limit),
+    },
   };
-  const said = explainOutcome({ found, by, limited }, input);
-  return { history: next, desired: limited.desired, ...said, need, stabilized, proposals, conditions };
 }
 
 /** Without behavior there is only the window of the way down. */

@@ -106,9 +106,9 @@ export const REPLICAS_POLL: Mutations = {
   R55: [
     {
       breaks: "runs paused objects",
-      in: "reconcileValid",
-      find: "valid.input.object.isPaused",
-      replace: "valid.object.annotations.isScaleInPaused",
+      in: "applyObservation",
+      find: "input.object.isPaused",
+      replace: "object.annotations.isScaleInPaused",
       test: PAUSED,
     },
     {

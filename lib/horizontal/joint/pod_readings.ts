@@ -89,49 +89,67 @@ function toComparedRequests(requests: PodRequests): ComparedRequests {
   return { requests, isClipped: false };
 }
 
-/** One container's part of the yardsticks, millicores or bytes. */
+/** One container's part of both requests, millicores or bytes. */
 interface ContainerRequests {
   readonly born: number;
   readonly full: number;
   readonly isClipped: boolean;
 }
 
+interface ComparedContainer extends ContainerRequests {
+  readonly name: string;
+  /** Its initial request is not known: `born` is its request in force. */
+  readonly isUnknown: boolean;
+}
+
+type BaselineKind = Exclude<Baseline["kind"], "amount"> | null;
+
 function computeRequestsByContainer(
   of: WorkloadPod,
   context: ComparisonContext,
-  baseline: Exclude<Baseline["kind"], "amount"> | null,
+  baseline: BaselineKind,
 ): ComparedRequests {
   const { trigger: { type: resource, container } } = context;
-  const key = `${resource}.requests` as const;
-  const sticks: (ContainerRequests & { readonly name: string })[] = [];
-  let unknown: string | null = null;
-  const read = (name: string): ContainerRequests | null => {
-    const facts = findContainer(of.pod, name);
-    const live = facts?.spec[key] ?? null;
-    // Without any request there is nothing to be born with either (R25).
-    if (facts === null || live === null) return null;
-    const born = baseline === "live" ? live : context.findInitialRequest(of, name);
-    if (born === null) unknown ??= name;
-    const isFixed = born === null || baseline !== null || !context.isCoupled;
-    const amount = born ?? live;
-    return isFixed ? { born: amount, full: amount, isClipped: false } : computeGrowth(of, { facts, born, context });
+  const toMilli = (amount: number) => toMilliAmount(Math.trunc(amount), resource);
+  const compared: ComparedContainer[] = [];
+  const addContainer = (name: string): bigint | null => {
+    const one = compareRequests(of, name, { context, baseline });
+    if (one === null) return null;
+    compared.push(one);
+    return toMilli(one.born);
   };
-  const requestOf = (yardstick: "born" | "full") => (name: string): bigint | null => {
-    const known = sticks.find((one) => one.name === name);
-    const stick = known ?? read(name);
-    if (stick === null) return null;
-    if (known === undefined) sticks.push({ name, ...stick });
-    return toMilliAmount(Math.trunc(stick[yardstick]), resource);
+  const findFull = (name: string): bigint | null => {
+    const one = compared.find((known) => known.name === name);
+    return one === undefined ? null : toMilli(one.full);
   };
-  const born = computePodRequest(of.pod, { resource, container, requestOf: requestOf("born") });
-  // Most pods cannot grow, and this is asked for each of them at each tick.
-  const canGrow = sticks.some((one) => one.full !== one.born);
-  const full = canGrow ? computePodRequest(of.pod, { resource, container, requestOf: requestOf("full") }) : born;
-  if (unknown !== null) return { requests: { problem: toUnknownRequest(of, unknown, resource) }, isClipped: false };
+  const born = computePodRequest(of.pod, { resource, container, requestOf: addContainer });
+  // Most pods cannot grow, and this runs for each of them at each loop.
+  const canGrow = compared.some((one) => one.full !== one.born);
+  const full = canGrow ? computePodRequest(of.pod, { resource, container, requestOf: findFull }) : born;
+  const unknown = compared.find(({ isUnknown }) => isUnknown);
+  if (unknown !== undefined) {
+    return { requests: { problem: toUnknownRequest(of, unknown.name, resource) }, isClipped: false };
+  }
   if (typeof born !== "bigint") return { requests: { problem: born }, isClipped: false };
   if (typeof full !== "bigint") return { requests: { problem: full }, isClipped: false };
-  const isClipped = resource === "cpu" && sticks.some((one) => one.isClipped);
+  const isClipped = resource === "cpu" && compared.some((one) => one.isClipped);
   return { requests: { born, full }, isClipped };
+}
+
+/** Returns `null` for a container without a request: it has no initial request either. */
+function compareRequests(
+  of: WorkloadPod,
+  name: string,
+  { context, baseline }: { readonly context: ComparisonContext; readonly baseline: BaselineKind },
+): ComparedContainer | null {
+  const facts = findContainer(of.pod, name);
+  const live = facts?.spec[`${context.trigger.type}.requests`] ?? null;
+  if (facts === null || live === null) return null;
+  const born = baseline === "live" ? live : context.findInitialRequest(of, name);
+  if (born === null) return { name, born: live, full: live, isClipped: false, isUnknown: true };
+  const isFixed = baseline !== null || !context.isCoupled;
+  const requests = isFixed ? { born, full: born, isClipped: false } : computeGrowth(of, { facts, born, context });
+  return { name, ...requests, isUnknown: false };
 }
 
 interface GrowingContainer {
