@@ -4,7 +4,7 @@
  * Parse, check types, optimize, evaluate. An evaluation has a limit of steps.
  */
 import type { Program, ProgramResult } from "../model/scaled_object.ts";
-import { quote } from "../units/untrusted.ts";
+import { type Parsed, quote } from "../units/untrusted.ts";
 import { checkFormula } from "./check.ts";
 import { callFunction, compute, type Frame, isEqual, isLess, negate, spend, toInteger } from "./functions.ts";
 import { createTokens, tokenize } from "./lexer.ts";
@@ -14,9 +14,7 @@ import { type BinaryNode, FormulaError, isArray, type LoopNode, nameType, type N
 
 // From a formula's text to a program, or to the sentence that says what is wrong with it (R62, R63).
 
-type CompiledExpr =
-  | { readonly ok: true; readonly program: Program }
-  | { readonly ok: false; readonly message: string };
+type CompiledExpr = Parsed<{ program: Program }>;
 
 interface CompileOptions {
   /** The triggers that a formula may use; any other name is refused. Without it every unknown name is taken for a trigger. */
@@ -208,8 +206,8 @@ function getElement(list: Value, index: Value): Value {
   return item;
 }
 
-function requireBool(value: Value): boolean {
-  if (typeof value !== "boolean") throw new FormulaError(`a condition is ${nameType(value)} and no bool`);
+function requireBool(value: Value, what = "a condition"): boolean {
+  if (typeof value !== "boolean") throw new FormulaError(`${what} is ${nameType(value)} and no bool`);
   return value;
 }
 
@@ -219,12 +217,13 @@ function requireBool(value: Value): boolean {
 function evaluateLoop(node: LoopNode, frame: Frame): Value {
   const list = frame.run(node.array, frame);
   if (!isArray(list)) throw new FormulaError(`${node.name}() takes an array and not ${nameType(list)}`);
-  const read = (part: Node | null | undefined, element: Value, acc: Value = null): Value => {
+  const run = (part: Node | null | undefined, element: Value, acc: Value = null): Value => {
     if (part) return frame.run(part, { ...frame, element, acc });
     spend(frame, 1);
     return element;
   };
-  const isHit = (element: Value) => requirePredicate(node, read(node.body, element));
+  const predicate = `the predicate of ${node.name}()`;
+  const isHit = (element: Value) => requireBool(run(node.body, element), predicate);
   switch (node.name) {
     case "all":
       return list.every(isHit);
@@ -235,23 +234,23 @@ function evaluateLoop(node: LoopNode, frame: Frame): Value {
     case "one":
       return list.filter(isHit).length === 1;
     case "map":
-      return list.map((element) => read(node.body, element));
+      return list.map((element) => run(node.body, element));
     case "filter":
-      return list.flatMap((element) => isHit(element) ? [read(node.result, element)] : []);
+      return list.flatMap((element) => isHit(element) ? [run(node.result, element)] : []);
     case "find": {
       const found = node.isFromEnd === true ? list.findLastIndex(isHit) : list.findIndex(isHit);
       if (found < 0 && node.mustFind === true) {
         throw new FormulaError("no element passes the filter: index is out of range");
       }
-      return found < 0 ? null : read(node.result, list[found] ?? null);
+      return found < 0 ? null : run(node.result, list[found] ?? null);
     }
     case "count":
       return countHits(list, { isHit, limit: node.limit ?? null });
     case "sum":
       if (node.isFromRight === true) return list.reduceRight((total, element) => compute("+", element, total));
-      return list.reduce<Value>((total, element) => compute("+", read(node.body, element), total), 0n);
+      return list.reduce<Value>((total, element) => compute("+", run(node.body, element), total), 0n);
     case "reduce":
-      return reduceList(list, { node, frame, read });
+      return reduceList(list, { node, frame, run });
   }
 }
 
@@ -272,22 +271,15 @@ function countHits(list: readonly Value[], { isHit, limit }: Counting): bigint {
 interface Reducing {
   readonly node: LoopNode;
   readonly frame: Frame;
-  readonly read: (part: Node | null, element: Value, acc: Value) => Value;
+  readonly run: (part: Node | null, element: Value, acc: Value) => Value;
 }
 
-function reduceList(list: readonly Value[], { node, frame, read }: Reducing): Value {
+function reduceList(list: readonly Value[], { node, frame, run }: Reducing): Value {
   if (node.initial !== null) {
     const initial = frame.run(node.initial, frame);
-    return list.reduce<Value>((acc, element) => read(node.body, element, acc), initial);
+    return list.reduce<Value>((acc, element) => run(node.body, element, acc), initial);
   }
   const [first, ...rest] = list;
   if (first === undefined) throw new FormulaError("reduce() of an empty array needs a third argument to begin with");
-  return rest.reduce<Value>((acc, element) => read(node.body, element, acc), first);
-}
-
-function requirePredicate({ name }: LoopNode, value: Value): boolean {
-  if (typeof value !== "boolean") {
-    throw new FormulaError(`the predicate of ${name}() is ${nameType(value)} and no bool`);
-  }
-  return value;
+  return rest.reduce<Value>((acc, element) => run(node.body, element, acc), first);
 }

@@ -56,10 +56,10 @@ function stabilizeWithBehavior(
 ): StabilizedNeed {
   const [upCutoff, downCutoff] = [now - scaleUp.windowMs, now - scaleDown.windowMs];
   const since = (cutoff: number) => history.needs.filter(({ at }) => at > cutoff).map((one) => one.replicas);
-  const least = Math.min(need, ...since(upCutoff));
-  const most = Math.max(need, ...since(downCutoff));
+  const min = Math.min(need, ...since(upCutoff));
+  const max = Math.max(need, ...since(downCutoff));
   return {
-    stabilized: Math.min(Math.max(replicas, least), most),
+    stabilized: Math.min(Math.max(replicas, min), max),
     history: recordNeed(history, { replicas: need, at: now }, ({ at }) => at < upCutoff && at < downCutoff),
   };
 }
@@ -90,12 +90,12 @@ export function limitRate(history: ScalingHistory, input: RateInput): LimitedRep
   const { behavior, replicas, stabilized, minReplicas, maxReplicas } = input;
   if (behavior === null) return limitWithoutBehavior(input);
   if (stabilized > replicas) {
-    const most = Math.max(replicas, computeUpLimit(history, input, behavior.scaleUp));
-    return atMost(stabilized, maxReplicas > most ? [most, "ScaleUpLimit"] : [maxReplicas, "TooManyReplicas"]);
+    const max = Math.max(replicas, computeUpLimit(history, input, behavior.scaleUp));
+    return atMost(stabilized, maxReplicas > max ? [max, "ScaleUpLimit"] : [maxReplicas, "TooManyReplicas"]);
   }
   if (stabilized < replicas) {
-    const least = Math.min(replicas, computeDownLimit(history, input, behavior.scaleDown));
-    return atLeast(stabilized, minReplicas < least ? [least, "ScaleDownLimit"] : [minReplicas, "TooFewReplicas"]);
+    const min = Math.min(replicas, computeDownLimit(history, input, behavior.scaleDown));
+    return atLeast(stabilized, minReplicas < min ? [min, "ScaleDownLimit"] : [minReplicas, "TooFewReplicas"]);
   }
   return { desired: stabilized, limit: null };
 }
@@ -103,16 +103,16 @@ export function limitRate(history: ScalingHistory, input: RateInput): LimitedRep
 /** Without behavior replicas may double, or become 4, in one tick. */
 function limitWithoutBehavior({ replicas, stabilized, minReplicas, maxReplicas }: RateInput): LimitedReplicas {
   if (stabilized < minReplicas) return { desired: minReplicas, limit: "TooFewReplicas" };
-  const most = Math.max(2 * replicas, 4);
-  return atMost(stabilized, maxReplicas > most ? [most, "ScaleUpLimit"] : [maxReplicas, "TooManyReplicas"]);
+  const max = Math.max(2 * replicas, 4);
+  return atMost(stabilized, maxReplicas > max ? [max, "ScaleUpLimit"] : [maxReplicas, "TooManyReplicas"]);
 }
 
-function atMost(desired: number, [most, limit]: readonly [number, ScalingLimit]): LimitedReplicas {
-  return desired > most ? { desired: most, limit } : { desired, limit: null };
+function atMost(desired: number, [max, limit]: readonly [number, ScalingLimit]): LimitedReplicas {
+  return desired > max ? { desired: max, limit } : { desired, limit: null };
 }
 
-function atLeast(desired: number, [least, limit]: readonly [number, ScalingLimit]): LimitedReplicas {
-  return desired < least ? { desired: least, limit } : { desired, limit: null };
+function atLeast(desired: number, [min, limit]: readonly [number, ScalingLimit]): LimitedReplicas {
+  return desired < min ? { desired: min, limit } : { desired, limit: null };
 }
 
 type RateNow = Pick<RateInput, "now" | "replicas">;
@@ -132,7 +132,7 @@ function computeDownLimit(history: ScalingHistory, now: RateNow, { select, polic
     const start = computePeriodStart(history, now, policy);
     return policy.type === "Pods" ? start - policy.value : Math.trunc(start * (1 - policy.value / 100));
   });
-  // The least change leaves the most.
+  // The smallest change leaves the most replicas.
   return select === "Min" ? Math.max(...limits) : Math.min(...limits);
 }
 

@@ -94,8 +94,8 @@ export function reportScaling(object: ScaledObject, ticked: ScalingValues): read
     if (trigger.kind === "resource") return reportResource(trigger, { readings, proposal });
     const metric = metrics.find((one) => one.trigger === trigger);
     const isAsked = metric !== undefined && readings.has(trigger.index);
-    const said = isAsked ? reportExternal(metric, proposal) : EMPTY_REPORT;
-    return { ...said, index: trigger.index, type: trigger.type, metricName: trigger.metricName, isActive: null };
+    const report = isAsked ? reportExternal(metric, proposal) : EMPTY_REPORT;
+    return { ...report, index: trigger.index, type: trigger.type, metricName: trigger.metricName, isActive: null };
   });
   if (composite === null || proposals.length === 0) return reports;
   return [...reports, reportComposite(composite, proposalOf(({ kind }) => kind === "composite"))];
@@ -118,11 +118,11 @@ function reportExternal({ trigger, result }: ExternalMetric, proposal: Proposal 
 }
 
 function reportComposite(composite: CompositeMetric, proposal: Proposal | null): TriggerReport {
-  const said = composite.kind === "value"
+  const report = composite.kind === "value"
     ? { value: milliToDouble(composite.milli), error: null }
     : { value: null, error: composite.error };
   const names = { index: 0, type: "composite", metricName: COMPOSITE_METRIC_NAME };
-  return { ...names, ...said, isActive: null, proposal: toProposalReport(proposal) };
+  return { ...names, ...report, isActive: null, proposal: toProposalReport(proposal) };
 }
 
 /** Usage is the sum over all pods that have a metric, in cores or bytes. */

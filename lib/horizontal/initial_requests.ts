@@ -76,7 +76,7 @@ export function createFindInitialRequest(
 ): FindInitialRequest {
   const key = `${resource}.requests` as const;
   const medians = new Map<string, number | null>();
-  const readMedian = (container: string): number | null => {
+  const getMedian = (container: string): number | null => {
     const known = medians.get(container);
     if (known !== undefined) return known;
     const median = findMedian(pods.flatMap(({ pod }) => findUnresizedRequest(pod, container, key) ?? []));
@@ -90,7 +90,7 @@ export function createFindInitialRequest(
       const amount = (findContainerResources(source, container) ?? NO_RESOURCES)[key];
       if (amount !== null) return amount;
     }
-    return readMedian(container);
+    return getMedian(container);
   };
 }
 

@@ -187,11 +187,11 @@ function findIsActive(activity: unknown): boolean | null {
   return isRecord(activity) && typeof activity["isActive"] === "boolean" ? activity["isActive"] : null;
 }
 
-function toEntries<T>(value: unknown, read: (entry: unknown) => T | null): Readonly<Record<string, T>> {
+function toEntries<T>(value: unknown, convert: (entry: unknown) => T | null): Readonly<Record<string, T>> {
   if (!isRecord(value)) return {};
   return Object.fromEntries(
     Object.entries(value).slice(0, MAX_ENTRIES).flatMap(([name, entry]) => {
-      const known = read(entry);
+      const known = convert(entry);
       return known === null ? [] : [[name, known] as const];
     }),
   );

@@ -190,7 +190,7 @@ export class Workload {
     member.recorded = nextInitialResources(member.recorded, pod);
     const { autoscalers } = this.#options;
     const births = { recorded: member.recorded, revision: null, template: null };
-    return { pod, rates: member.rates, initialResources: births, vertical: { state, contenders: autoscalers } };
+    return { pod, rates: member.rates, initialResources: births, vertical: { state, matching: autoscalers } };
   }
 
   /** What replicas mean for a pod's size (R86). */

@@ -207,23 +207,23 @@ interface EntriesOptions {
 
 /** Makes a look-up of entries in one namespace, and in no other. A missing object is `missing`, a missing key of one `absent`. */
 export function createFindEntry({ namespace, fetchSecret, fetchConfigMap, signal }: EntriesOptions): FindEntry {
-  const reads = new Map<string, Promise<ObjectResult>>();
+  const fetched = new Map<string, Promise<ObjectResult>>();
 
-  function readOnce({ kind, name }: EntryRef): Promise<ObjectResult> {
+  function fetchOnce({ kind, name }: EntryRef): Promise<ObjectResult> {
     const id = `${kind} ${name}`;
-    const known = reads.get(id);
+    const known = fetched.get(id);
     if (known !== undefined) return known;
     const reading = (kind === "secret" ? fetchSecret : fetchConfigMap)({ namespace, name }, signal);
-    reads.set(id, reading);
+    fetched.set(id, reading);
     return reading;
   }
 
   return async (ref) => {
-    const read = await readOnce(ref);
+    const result = await fetchOnce(ref);
     const shown = `${ref.kind} "${namespace}/${ref.name}"`;
-    if (read.kind === "missing") return { kind: "missing", cause: `there is no ${shown}` };
-    if (read.kind === "failed") return { kind: "failed", cause: `${shown} cannot be read: ${read.cause}` };
-    const entry = Object.hasOwn(read.entries, ref.key) ? read.entries[ref.key] : undefined;
+    if (result.kind === "missing") return { kind: "missing", cause: `there is no ${shown}` };
+    if (result.kind === "failed") return { kind: "failed", cause: `${shown} cannot be read: ${result.cause}` };
+    const entry = Object.hasOwn(result.entries, ref.key) ? result.entries[ref.key] : undefined;
     if (entry === undefined) return ABSENT;
     if (ref.kind === "config map") return { kind: "found", text: entry };
     const text = decodeBase64(entry);

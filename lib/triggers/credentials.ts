@@ -34,14 +34,14 @@ export interface TriggerCredentials {
   forget(trigger: ExternalTrigger): void;
 }
 
-export function createTriggerCredentials(namespace: string, readCredentials: FetchCredentials): TriggerCredentials {
+export function createTriggerCredentials(namespace: string, fetchCredentials: FetchCredentials): TriggerCredentials {
   const held = new Map<string, Promise<ResolvedCredentials>>();
 
   async function resolve(ref: AuthenticationRef, signal: AbortSignal): Promise<ResolvedCredentials> {
     const id = toId(ref);
     const known = held.get(id);
     if (known !== undefined) return await known;
-    const reading = readCredentials({ namespace, ref }, signal);
+    const reading = fetchCredentials({ namespace, ref }, signal);
     held.set(id, reading);
     const drop = () => void (held.get(id) === reading && held.delete(id));
     try {
@@ -82,8 +82,8 @@ function checkParameters(
   resolved: ResolvedCredentials & { kind: "resolved" },
 ): ResolvedCredentials {
   if (source.kind === "cron" || source.kind === "kubernetes-workload") return resolved;
-  const read = resolveAuth(source, resolved.credentials);
-  return read.ok ? resolved : { kind: "missing", message: `Cannot read trigger "${metricName}": ${read.cause}` };
+  const auth = resolveAuth(source, resolved.credentials);
+  return auth.ok ? resolved : { kind: "missing", message: `Cannot read trigger "${metricName}": ${auth.cause}` };
 }
 
 // Resolves what a TriggerAuthentication names into parameters (R16). Its secrets are in the ScaledObject's namespace;

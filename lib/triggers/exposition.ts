@@ -15,11 +15,11 @@ export function parseExposition(text: string, selector: MetricSelector): ValueRe
   let found: number | null = null;
   for (const [index, line] of text.split("\n").entries()) {
     const content = line.endsWith("\r") ? line.slice(0, -1) : line;
-    const read = content.includes("\r") ? null : parseLine(content, families);
-    if (read === null) {
+    const parsed = content.includes("\r") ? null : parseLine(content, families);
+    if (parsed === null) {
       return { ok: false, cause: `line ${index + 1} of the answer is no line of Prometheus' text format` };
     }
-    if (read !== EMPTY_FAMILY && found === null && isMatch(read, selector)) found = read.value;
+    if (parsed !== EMPTY_FAMILY && found === null && isMatch(parsed, selector)) found = parsed.value;
   }
   return found === null
     ? { ok: false, cause: "no series of the answer has its name and labels" }

@@ -8,14 +8,12 @@ import { BodyTooLarge, discard, readText } from "../kube/body.ts";
 import { createPublicTlsClient, createTlsClient, type StatusAnswer, UnverifiedClient } from "../kube/https.ts";
 import { findForbiddenPurpose } from "../units/address.ts";
 import type { TriggerRequest } from "./request.ts";
+import type { Result } from "./value.ts";
 
 // Sends a trigger's request and reads the answer: within bounds, and with its credentials for nobody but the trigger's
 // own host.
 
-/** `cause` ends a sentence and quotes nothing that was sent or answered. */
-type FetchedText =
-  | { readonly ok: true; readonly status: number; readonly text: string }
-  | { readonly ok: false; readonly cause: string };
+type FetchedText = Result<{ status: number; text: string }>;
 
 interface FetchOptions extends Pick<SendOptions, "ca" | "isTlsUnverified" | "signal"> {
   readonly send: SendToTrigger;

@@ -29,9 +29,9 @@ interface AskTriggerOptions {
 /** What it gives resolves always: a trigger that cannot be asked is a failed answer, which says why and names no secret. */
 export function createAskTrigger(options: AskTriggerOptions): AskTrigger {
   return async (trigger, { credentials, now, signal }) => {
-    const read = resolveAuth(trigger.source, credentials);
-    if (!read.ok) return failTrigger(trigger, read.cause);
-    const { auth } = read;
+    const resolved = resolveAuth(trigger.source, credentials);
+    if (!resolved.ok) return failTrigger(trigger, resolved.cause);
+    const { auth } = resolved;
     const built = toTriggerRequest(trigger.source, { auth, now, userAgent: `podfit/${options.version}` });
     if (!built.ok) return failTrigger(trigger, built.cause);
     const { ca, isTlsUnverified } = auth;
@@ -65,11 +65,13 @@ function isAnswer({ kind }: AskedSource, status: number): boolean {
 }
 
 function toTriggerAnswer(trigger: AskedTrigger, text: string): TriggerAnswer {
-  const read: ValueResult & { readonly isEmpty?: boolean } = trigger.source.kind === "prometheus"
+  const parsed: ValueResult & { readonly isEmpty?: boolean } = trigger.source.kind === "prometheus"
     ? parsePrometheusAnswer(text, trigger.source)
     : parseLocatedValue(text, trigger.source);
-  const { isEmpty = false } = read;
-  return read.ok ? { kind: "value", value: read.value, isEmpty } : { ...failTrigger(trigger, read.cause), isEmpty };
+  const { isEmpty = false } = parsed;
+  return parsed.ok
+    ? { kind: "value", value: parsed.value, isEmpty }
+    : { ...failTrigger(trigger, parsed.cause), isEmpty };
 }
 
 function failTrigger({ metricName, source }: AskedTrigger, cause: string): Extract<TriggerAnswer, { kind: "failed" }> {

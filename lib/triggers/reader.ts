@@ -103,11 +103,11 @@ interface ReaderMemory {
   polled: ReadonlyMap<number, ExternalReading>;
 }
 
-function createMemory(id: string, namespace: string, readCredentials: FetchCredentials): ReaderMemory {
+function createMemory(id: string, namespace: string, fetchCredentials: FetchCredentials): ReaderMemory {
   return {
     id,
     namespace,
-    credentials: createTriggerCredentials(namespace, readCredentials),
+    credentials: createTriggerCredentials(namespace, fetchCredentials),
     last: null,
     polled: new Map(),
   };

@@ -6,7 +6,7 @@
  */
 import type { AuthMode, MetricsApiSource, PrometheusSource } from "../model/scaled_object.ts";
 import { quote } from "../units/untrusted.ts";
-import type { AskedSource, TriggerParameters } from "./value.ts";
+import type { AskedSource, Result, TriggerParameters } from "./value.ts";
 
 // What is sent to ask a trigger: KEDA's request, parameter by parameter (R13, R14). Order of parameters and case of
 // header names mean nothing.
@@ -21,11 +21,6 @@ export interface TriggerRequest {
   readonly secrets: readonly string[];
 }
 
-type TriggerRequestResult =
-  | { readonly ok: true; readonly request: TriggerRequest }
-  /** Quotes no header and no part of the URL. */
-  | { readonly ok: false; readonly cause: string };
-
 interface RequestOptions {
   readonly auth: Auth;
   /** Epoch ms. */
@@ -34,7 +29,10 @@ interface RequestOptions {
 }
 
 /** Never throws. */
-export function toTriggerRequest(source: AskedSource, { auth, now, userAgent }: RequestOptions): TriggerRequestResult {
+export function toTriggerRequest(
+  source: AskedSource,
+  { auth, now, userAgent }: RequestOptions,
+): Result<{ request: TriggerRequest }> {
   const url = source.kind === "prometheus" ? toPrometheusUrl(source, now) : toApiUrl(source, auth);
   if (url === null || !/^https?:$/.test(url.protocol)) {
     return { ok: false, cause: "its address is no http or https URL" };
@@ -152,28 +150,23 @@ interface AuthHeader {
   readonly isAdded: boolean;
 }
 
-type AuthResult =
-  | { readonly ok: true; readonly auth: Auth }
-  /** `cause` says which parameter is missing or wrong, and no value of any. */
-  | { readonly ok: false; readonly cause: string };
-
 /** Never throws. Metadata goes before the TriggerAuthentication, and an empty parameter is none. */
-export function resolveAuth(source: AskedSource, credentials: TriggerParameters): AuthResult {
-  const read: FindParameter = (...names) => findParameter(credentials, names);
-  const modes = source.authModes ?? parseModes(read("authModes", "authMode"));
+export function resolveAuth(source: AskedSource, credentials: TriggerParameters): Result<{ auth: Auth }> {
+  const find: FindParameter = (...names) => findParameter(credentials, names);
+  const modes = source.authModes ?? parseModes(find("authModes", "authMode"));
   if (modes === null) {
     return { ok: false, cause: "authModes may be apiKey, basic, bearer and custom; tls and oauth are not supported" };
   }
-  const apiKey = findApiKey(source, read);
-  const cause = findMissing(modes, { source, apiKey, read });
+  const apiKey = findApiKey(source, find);
+  const cause = findMissing(modes, { source, apiKey, find });
   if (cause !== null) return { ok: false, cause };
-  const ca = read("ca");
+  const ca = find("ca");
   if (ca !== null && !ca.includes("-----BEGIN CERTIFICATE-----")) {
     return { ok: false, cause: "parameter ca is no certificate in PEM" };
   }
   const headers = source.kind === "prometheus"
-    ? toPrometheusHeaders(modes, read)
-    : toApiHeaders(modes, { apiKey, read });
+    ? toPrometheusHeaders(modes, find)
+    : toApiHeaders(modes, { apiKey, find });
   const hasKey = source.kind === "metrics-api" && modes.includes("apiKey");
   const query = hasKey && apiKey.method === "query" ? [apiKey.name ?? "api_key", apiKey.key ?? ""] as const : null;
   // KEDA makes prometheus' verified client of a ca, whatever unsafeSsl says.
@@ -210,28 +203,28 @@ function parseModes(text: string | null): readonly AuthMode[] | null {
   return words.every((word) => MODES.some((mode) => mode === word)) ? modes : null;
 }
 
-function findApiKey(source: AskedSource, read: FindParameter): ApiKey {
+function findApiKey(source: AskedSource, find: FindParameter): ApiKey {
   const given = source.kind === "metrics-api" ? source : { apiKey: null, method: null, keyParamName: null };
   return {
-    key: given.apiKey ?? read("apiKey"),
-    method: given.method ?? read("method") ?? "header",
-    name: given.keyParamName ?? read("keyParamName"),
+    key: given.apiKey ?? find("apiKey"),
+    method: given.method ?? find("method") ?? "header",
+    name: given.keyParamName ?? find("keyParamName"),
   };
 }
 
 interface Parameters {
   readonly source: AskedSource;
   readonly apiKey: ApiKey;
-  readonly read: FindParameter;
+  readonly find: FindParameter;
 }
 
-function findMissing(modes: readonly AuthMode[], { source, apiKey, read }: Parameters): string | null {
+function findMissing(modes: readonly AuthMode[], { source, apiKey, find }: Parameters): string | null {
   if (modes.includes("bearer") && modes.includes("basic")) return "authModes may have bearer or basic, not both";
   const needs: readonly (readonly [AuthMode, string, boolean])[] = [
-    ["bearer", "bearerToken", read("bearerToken", "token") !== null],
-    ["basic", "username", read("username") !== null],
-    ["custom", "customAuthHeader", read("customAuthHeader") !== null],
-    ["custom", "customAuthValue", read("customAuthValue") !== null],
+    ["bearer", "bearerToken", find("bearerToken", "token") !== null],
+    ["basic", "username", find("username") !== null],
+    ["custom", "customAuthHeader", find("customAuthHeader") !== null],
+    ["custom", "customAuthValue", find("customAuthValue") !== null],
     ["apiKey", "apiKey", source.kind === "prometheus" || apiKey.key !== null],
   ];
   const [missing] = needs.filter(([mode, , isThere]) => modes.includes(mode) && !isThere);
@@ -247,30 +240,30 @@ function findMissing(modes: readonly AuthMode[], { source, apiKey, read }: Param
 }
 
 /** The first of these modes alone counts. */
-function toPrometheusHeaders(modes: readonly AuthMode[], read: FindParameter): readonly AuthHeader[] {
-  if (modes.includes("bearer")) return [toBearer(read, false)];
-  if (modes.includes("basic")) return [toBasic(read)];
+function toPrometheusHeaders(modes: readonly AuthMode[], find: FindParameter): readonly AuthHeader[] {
+  if (modes.includes("bearer")) return [toBearer(find, false)];
+  if (modes.includes("basic")) return [toBasic(find)];
   if (!modes.includes("custom")) return [];
-  return [{ name: read("customAuthHeader") ?? "", value: read("customAuthValue") ?? "", isAdded: false }];
+  return [{ name: find("customAuthHeader") ?? "", value: find("customAuthValue") ?? "", isAdded: false }];
 }
 
 /** All of them, in KEDA's order. */
-function toApiHeaders(modes: readonly AuthMode[], { apiKey, read }: Omit<Parameters, "source">): readonly AuthHeader[] {
+function toApiHeaders(modes: readonly AuthMode[], { apiKey, find }: Omit<Parameters, "source">): readonly AuthHeader[] {
   const headers: AuthHeader[] = [];
   if (modes.includes("apiKey") && apiKey.method !== "query") {
     headers.push({ name: apiKey.name ?? "X-API-KEY", value: apiKey.key ?? "", isAdded: true });
   }
-  if (modes.includes("basic")) headers.push(toBasic(read));
-  if (modes.includes("bearer")) headers.push(toBearer(read, true));
+  if (modes.includes("basic")) headers.push(toBasic(find));
+  if (modes.includes("bearer")) headers.push(toBearer(find, true));
   return headers;
 }
 
-function toBearer(read: FindParameter, isAdded: boolean): AuthHeader {
-  return { name: "Authorization", value: `Bearer ${read("bearerToken", "token") ?? ""}`, isAdded };
+function toBearer(find: FindParameter, isAdded: boolean): AuthHeader {
+  return { name: "Authorization", value: `Bearer ${find("bearerToken", "token") ?? ""}`, isAdded };
 }
 
-function toBasic(read: FindParameter): AuthHeader {
-  const value = encodeBasic(read("username") ?? "", read("password") ?? "");
+function toBasic(find: FindParameter): AuthHeader {
+  const value = encodeBasic(find("username") ?? "", find("password") ?? "");
   return { name: "Authorization", value, isAdded: false };
 }
 

@@ -86,9 +86,11 @@ export type AskTrigger = (
   options: { readonly credentials: TriggerParameters; readonly now: number; readonly signal: AbortSignal },
 ) => Promise<TriggerAnswer>;
 
-// What reading an answer's text gave.
+/**
+ * A result, or why there is none. `cause` ends a sentence that names the trigger. It quotes nothing that was sent or
+ * answered, because that may be a secret.
+ */
+export type Result<T> = ({ readonly ok: true } & Readonly<T>) | { readonly ok: false; readonly cause: string };
 
-/** `cause` ends a sentence that names the trigger; it quotes nothing of the answer, which may repeat a secret. */
-export type ValueResult =
-  | { readonly ok: true; readonly value: number }
-  | { readonly ok: false; readonly cause: string };
+/** The value that an answer's text has. */
+export type ValueResult = Result<{ value: number }>;

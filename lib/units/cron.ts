@@ -1,7 +1,7 @@
 /**
  * Cron schedules in a time zone, as robfig/cron, which KEDA uses: parsed, and when the next time is.
  */
-import { quote } from "./untrusted.ts";
+import { type Parsed, quote } from "./untrusted.ts";
 
 // Cron expressions of five fields, as robfig/cron 3.0.1 reads them (R11). https://pkg.go.dev/github.com/robfig/cron/v3
 
@@ -19,9 +19,7 @@ export interface CronSchedule {
   readonly isEitherDay: boolean;
 }
 
-type ParsedCron =
-  | { readonly ok: true; readonly schedule: CronSchedule }
-  | { readonly ok: false; readonly message: string };
+type ParsedCron = Parsed<{ schedule: CronSchedule }>;
 
 /** Parses minute, hour, day of month, month and day of week. Refuses what never comes. Never throws. */
 export function parseCron(text: string): ParsedCron {
@@ -168,9 +166,9 @@ interface WithinOptions {
 
 /** Is `now` at or after a start, and before the end that follows it? A start that does not come any more leaves it inside, as in KEDA. */
 export function isWithinCron({ start, end }: CronInterval, { now, timezone }: WithinOptions): boolean {
-  const readOffset = createOffsetAt(timezone);
-  const nextStart = findNext(start, now, readOffset);
-  const nextEnd = findNext(end, now, readOffset);
+  const offsetAt = createOffsetAt(timezone);
+  const nextStart = findNext(start, now, offsetAt);
+  const nextEnd = findNext(end, now, offsetAt);
   if (nextEnd === null) return false;
   return nextStart === null || nextEnd <= nextStart;
 }
@@ -193,10 +191,10 @@ interface Search {
   moves: number;
 }
 
-function findNext(schedule: CronSchedule, after: number, readOffset: OffsetAt): number | null {
+function findNext(schedule: CronSchedule, after: number, offsetAt: OffsetAt): number | null {
   const search: Search = {
     schedule,
-    offsetAt: readOffset,
+    offsetAt,
     at: (Math.floor(after / 1000) + 1) * 1000,
     hasMoved: false,
     moves: 0,
@@ -311,19 +309,19 @@ type OffsetAt = (epochMs: number) => number;
 
 /** Throws RangeError for a name that isTimezone() refuses. */
 function createOffsetAt(timezone: string): OffsetAt {
-  const read = (epochMs: number) =>
+  const compute = (epochMs: number) =>
     Temporal.Instant.fromEpochMilliseconds(epochMs).toZonedDateTimeISO(timezone).offsetNanoseconds / 1_000_000;
   const known = new Map<number, number>();
-  const readBeginOf = (hour: number) => {
-    const offset = known.get(hour) ?? read(hour * OFFSET_STEP_MS);
+  const offsetOfHour = (hour: number) => {
+    const offset = known.get(hour) ?? compute(hour * OFFSET_STEP_MS);
     known.set(hour, offset);
     return offset;
   };
   // Minutes are asked one by one. No zone changes its clocks there and back within an hour.
   return (epochMs) => {
     const hour = Math.floor(epochMs / OFFSET_STEP_MS);
-    const offset = readBeginOf(hour);
-    return offset === readBeginOf(hour + 1) ? offset : read(epochMs);
+    const offset = offsetOfHour(hour);
+    return offset === offsetOfHour(hour + 1) ? offset : compute(epochMs);
   };
 }
 
@@ -339,8 +337,8 @@ interface WallTime {
   readonly weekday: number;
 }
 
-function toWallTime(epochMs: number, readOffset: OffsetAt): WallTime {
-  const wall = new Date(epochMs + readOffset(epochMs));
+function toWallTime(epochMs: number, offsetAt: OffsetAt): WallTime {
+  const wall = new Date(epochMs + offsetAt(epochMs));
   return {
     year: wall.getUTCFullYear(),
     month: wall.getUTCMonth() + 1,
@@ -355,9 +353,9 @@ function toWallTime(epochMs: number, readOffset: OffsetAt): WallTime {
  * When a wall shows this time, parts beyond their range carrying over. Of a time that comes twice or never it gives what Go's
  * time.Date() gives, which is one of the two that the clocks before and after the change would have.
  */
-function fromWallTime(wall: Omit<WallTime, "weekday">, readOffset: OffsetAt): number {
+function fromWallTime(wall: Omit<WallTime, "weekday">, offsetAt: OffsetAt): number {
   const asUtc = Date.UTC(wall.year, wall.month - 1, wall.day, wall.hour, wall.minute);
-  return asUtc - readOffset(asUtc - readOffset(asUtc));
+  return asUtc - offsetAt(asUtc - offsetAt(asUtc));
 }
 
 const OFFSET_STEP_MS = 3_600_000;

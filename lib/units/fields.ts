@@ -142,12 +142,12 @@ export class Fields {
     return this.#refuse(key, rule.rule);
   }
 
-  /** Gives a list of at most `most` strings that keep to the rule. */
-  texts(key: string, { most, ...rule }: TextRule & { readonly most: number }): readonly string[] | null {
+  /** Gives a list of at most `maxItems` strings that keep to the rule. */
+  texts(key: string, { maxItems, ...rule }: TextRule & { readonly maxItems: number }): readonly string[] | null {
     const value = this.get(key);
     if (value === null) return null;
     if (!Array.isArray(value)) return this.#refuse(key, "must be a list");
-    if (value.length > most) return this.#refuse(key, `must have at most ${most} entries`);
+    if (value.length > maxItems) return this.#refuse(key, `must have at most ${maxItems} entries`);
     const texts = value.filter((one) => isText(one, rule));
     for (const [index, one] of value.entries()) {
       if (!isText(one, rule)) this.report(`${key}[${index}]`, `Cannot use ${quote(one)} in ${key}: ${rule.rule}`);

@@ -2,16 +2,13 @@
  * Kubernetes quantities: parsed to millicores, bytes, thousandths or doubles, compared and formatted.
  */
 import type { Resource } from "./resources.ts";
-import { quote } from "./untrusted.ts";
+import { type Parsed, quote } from "./untrusted.ts";
 
 // Kubernetes quantities as exact integers, rounded up as the API does: millicores for cpu, bytes for memory.
 // https://pkg.go.dev/k8s.io/apimachinery/pkg/api/resource#Quantity Stricter than the API server, which reads "-" and
 // "Ki" as 0: a quantity here needs a digit.
 
-/** The amount in millicores or bytes, or a sentence that quotes the value and says what is wrong with it. */
-type ParsedAmount =
-  | { readonly ok: true; readonly amount: number }
-  | { readonly ok: false; readonly message: string };
+type ParsedAmount = Parsed<{ amount: number }>;
 
 interface ParseAmountOptions {
   /** Accepts JSON numbers with a fraction. A pod's manifest may have them, an autoscaler's schema does not. */
@@ -31,10 +28,7 @@ export function parseAmount(value: unknown, resource: Resource, options: ParseAm
   return { ok: true, amount: Number(parsed.nanos < 0n ? -magnitude : magnitude) };
 }
 
-/** Thousandths of a quantity's unit, or a sentence that quotes the value and says what is wrong with it. */
-type ParsedMilli =
-  | { readonly ok: true; readonly milli: bigint }
-  | { readonly ok: false; readonly message: string };
+type ParsedMilli = Parsed<{ milli: bigint }>;
 
 /** As Quantity.MilliValue gives them: rounded away from zero, but exact however large. Parses any value and never throws. */
 export function parseMilli(value: unknown): ParsedMilli {
@@ -44,10 +38,7 @@ export function parseMilli(value: unknown): ParsedMilli {
   return { ok: true, milli: nanos < 0n ? -divideUp(-nanos, 1_000_000n) : divideUp(nanos, 1_000_000n) };
 }
 
-/** A quantity as a double, or a sentence that quotes the value and says what is wrong with it. */
-type ParsedDouble =
-  | { readonly ok: true; readonly value: number }
-  | { readonly ok: false; readonly message: string };
+type ParsedDouble = Parsed<{ value: number }>;
 
 /** As Quantity.AsApproximateFloat64 gives it, to the last bit: digits times a power of ten, and not the nearest double. Never throws. */
 export function quantityToDouble(value: string): ParsedDouble {

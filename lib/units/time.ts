@@ -1,16 +1,13 @@
 /**
  * Go durations, and the times of the Kubernetes API (RFC 3339).
  */
-import { quote } from "./untrusted.ts";
+import { type Parsed, quote } from "./untrusted.ts";
 
 // Durations as Go's time.ParseDuration reads them (`2m30s`, `1.5h`, `500ms`), in whole milliseconds, never negative.
 // https://pkg.go.dev/time#ParseDuration Stricter than Go in one point, as the resource's schema is: a bare "0" is
 // refused, since it has no unit.
 
-/** The duration in whole milliseconds, or a sentence that quotes the value and says what is wrong with it. */
-type ParsedDuration =
-  | { readonly ok: true; readonly ms: number }
-  | { readonly ok: false; readonly message: string };
+type ParsedDuration = Parsed<{ ms: number }>;
 
 /** Parses any value and never throws. Rounds up to milliseconds, so that what is not zero does not become zero. */
 export function parseDuration(value: unknown): ParsedDuration {

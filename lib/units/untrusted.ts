@@ -50,6 +50,9 @@ function toShown(text: string, max: number): string {
 // A finding of validation. Parsers return a list of these, so that one look at an object finds everything wrong with
 // it.
 
+/** The parsed value, or a sentence that quotes the text and says what is wrong with it. */
+export type Parsed<T> = ({ readonly ok: true } & Readonly<T>) | { readonly ok: false; readonly message: string };
+
 export interface Problem {
   /** Where in the object, e.g. `spec.policy.cpu.requests.scaleUpThreshold`; empty for the object as a whole. */
   readonly path: string;

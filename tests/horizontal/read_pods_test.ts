@@ -66,26 +66,26 @@ Deno.test("computePodReadings() gives each pod as it stands, with its usage and 
 });
 
 Deno.test("a trigger is coupled where an autoscaler that applies resizes the request that its utilization is of (R80)", () => {
-  const owned = workloadPod({ contenders: [resizer(2000)] });
+  const owned = workloadPod({ matching: [resizer(2000)] });
   assertEquals(isCoupled([owned]), true);
   assertEquals(isCoupled([workloadPod(), owned]), true, "on at least one pod");
   assertEquals(isCoupled([owned], { container: "main" }), true);
   assertEquals(isCoupled([owned], { container: "other" }), false);
   assertEquals(isCoupled([owned], { type: "memory" }), false);
   assertEquals(isCoupled([owned], { target: { kind: "AverageValue", milli: 100n } }), false);
-  assertEquals(isCoupled([workloadPod({ contenders: [resizer(2000, { mode: "recommend" })] })]), false);
-  assertEquals(isCoupled([workloadPod({ contenders: [policy({ sides: [side("cpu.limits")] })] })]), false);
-  assertEquals(isCoupled([workloadPod({ contenders: [resizer(2000, { containerName: "other" })] })]), false);
+  assertEquals(isCoupled([workloadPod({ matching: [resizer(2000, { mode: "recommend" })] })]), false);
+  assertEquals(isCoupled([workloadPod({ matching: [policy({ sides: [side("cpu.limits")] })] })]), false);
+  assertEquals(isCoupled([workloadPod({ matching: [resizer(2000, { containerName: "other" })] })]), false);
   assertEquals(isCoupled([workloadPod()]), false);
 });
 
 Deno.test("a trigger is coupled by the autoscaler that owns the container, not by one that goes after it (R80)", () => {
   const limits = policy({ name: "limits", priority: 1, sides: [side("cpu.limits")] });
   const [first, last] = [resizer(2000, { priority: 2 }), resizer(2000)];
-  assertEquals(isCoupled([workloadPod({ contenders: [last, limits] })]), false);
-  assertEquals(isCoupled([workloadPod({ contenders: [limits, first] })]), true);
+  assertEquals(isCoupled([workloadPod({ matching: [last, limits] })]), false);
+  assertEquals(isCoupled([workloadPod({ matching: [limits, first] })]), true);
   const recommending = { ...first, mode: "recommend" } as const;
-  assertEquals(isCoupled([workloadPod({ contenders: [limits, recommending, last] })]), false);
+  assertEquals(isCoupled([workloadPod({ matching: [limits, recommending, last] })]), false);
 });
 
 Deno.test("full is the bound of the request or what the limit can be, whichever is less; born where neither is there (R82)", () => {
@@ -93,26 +93,26 @@ Deno.test("full is the bound of the request or what the limit can be, whichever 
     policy({
       sides: [side("cpu.requests", { bounds: { max: request } }), side("cpu.limits", { bounds: { max: limit } })],
     });
-  assertEquals(sticks({ contenders: [resizer(2000)] }), [500, 2000]);
-  assertEquals(sticks({ contenders: [resizer(2000)], limit: 1500 }), [500, 1500], "a limit that nobody moves");
-  assertEquals(sticks({ contenders: [resizer(null)], limit: 1500 }), [500, 1500]);
-  assertEquals(sticks({ contenders: [both(2000, 1200)], limit: 600 }), [500, 1200]);
-  assertEquals(sticks({ contenders: [both(2000, null)], limit: 600 }), [500, 2000]);
-  assertEquals(sticks({ contenders: [both(2000, 1200)] }), [500, 2000], "the container has no limit");
-  assertEquals(sticks({ contenders: [both(null, null)], limit: 600 }), [500, 500]);
-  assertEquals(sticks({ contenders: [resizer(null)] }), [500, 500]);
-  assertEquals(sticks({ contenders: [resizer(400)] }), [400, 400], "full < born: born = full");
+  assertEquals(sticks({ matching: [resizer(2000)] }), [500, 2000]);
+  assertEquals(sticks({ matching: [resizer(2000)], limit: 1500 }), [500, 1500], "a limit that nobody moves");
+  assertEquals(sticks({ matching: [resizer(null)], limit: 1500 }), [500, 1500]);
+  assertEquals(sticks({ matching: [both(2000, 1200)], limit: 600 }), [500, 1200]);
+  assertEquals(sticks({ matching: [both(2000, null)], limit: 600 }), [500, 2000]);
+  assertEquals(sticks({ matching: [both(2000, 1200)] }), [500, 2000], "the container has no limit");
+  assertEquals(sticks({ matching: [both(null, null)], limit: 600 }), [500, 500]);
+  assertEquals(sticks({ matching: [resizer(null)] }), [500, 500]);
+  assertEquals(sticks({ matching: [resizer(400)] }), [400, 400], "full < born: born = full");
 });
 
 Deno.test("neither born nor full moves when the pod is resized, up or down (R82)", () => {
   for (const request of [100, 500, 900, 2000]) {
-    assertEquals(sticks({ contenders: [resizer(2000)], request, born: 500 }), [500, 2000]);
+    assertEquals(sticks({ matching: [resizer(2000)], request, born: 500 }), [500, 2000]);
   }
 });
 
 Deno.test("uncoupled pods are held against what they were born with alone (R80, R82)", () => {
   assertEquals(sticks({ request: 900, born: 500, limit: 2000 }), [500, 500]);
-  const [owned, alone] = [workloadPod({ contenders: [resizer(2000)] }), workloadPod({ name: "web-2", limit: 900 })];
+  const [owned, alone] = [workloadPod({ matching: [resizer(2000)] }), workloadPod({ name: "web-2", limit: 900 })];
   assertEquals(read([owned, alone]).map(({ requests }) => requests), [
     { born: 500n, full: 2000n },
     { born: 500n, full: 500n },
@@ -120,7 +120,7 @@ Deno.test("uncoupled pods are held against what they were born with alone (R80, 
 });
 
 Deno.test("metadata.baseline overrides both baselines: an amount, initial or live (R82)", () => {
-  const options = { contenders: [resizer(2000)], request: 900, born: 500 };
+  const options = { matching: [resizer(2000)], request: 900, born: 500 };
   assertEquals(sticks(options, { baseline: { kind: "amount", milli: 700n } }), [700, 700]);
   assertEquals(sticks({ request: null }, { baseline: { kind: "amount", milli: 700n } }), [700, 700]);
   assertEquals(sticks(options, { baseline: { kind: "initial" } }), [500, 500]);
@@ -132,7 +132,7 @@ Deno.test("metadata.baseline overrides both baselines: an amount, initial or liv
 Deno.test("a request that nobody knows any more, and one that never was, make the metric an error (R25, R82)", () => {
   const forgotten = { request: 900, born: 500, births: { recorded: null } };
   assertEquals(sticks(forgotten), "BaselineUnavailable");
-  assertEquals(sticks({ ...forgotten, contenders: [resizer(2000)] }), "BaselineUnavailable");
+  assertEquals(sticks({ ...forgotten, matching: [resizer(2000)] }), "BaselineUnavailable");
   assertEquals(sticks(forgotten, { baseline: { kind: "live" } }), [900, 900]);
   const [one] = read([workloadPod(forgotten), workloadPod({ name: "web-2", request: 400 })]);
   assertEquals(one?.requests, { born: 400n, full: 400n }, "its sibling's");
@@ -143,7 +143,7 @@ Deno.test("a request that nobody knows any more, and one that never was, make th
 });
 
 Deno.test("a saturated pod's full is the larger of born and its request in force (R82, R84)", () => {
-  const stuck = { contenders: [resizer(2000)], wantsUp: ["cpu"], born: 500 } as const;
+  const stuck = { matching: [resizer(2000)], wantsUp: ["cpu"], born: 500 } as const;
   const held = { held: { "cpu.requests": 2 } };
   assertEquals(sticks({ ...stuck, request: 800, shortage: held }), [500, 800]);
   assertEquals(sticks({ ...stuck, request: 300, shortage: held }), [500, 500]);
@@ -153,30 +153,30 @@ Deno.test("a saturated pod's full is the larger of born and its request in force
   const slow = policy({ sides: [side("cpu.requests", { bounds: { max: 2000 }, consecutiveSamples: 4 })] });
   const samples = (count: number) => ({
     ...stuck,
-    contenders: [slow],
+    matching: [slow],
     request: 800,
     shortage: { held: { "cpu.requests": count } },
   });
   assertEquals([sticks(samples(3)), sticks(samples(4))], [[500, 2000], [500, 800]], "as many as its streak");
   const unseen = {
     ...workloadPod({ ...stuck, request: 800 }),
-    vertical: { state: NEW_POD_STATE, contenders: [resizer(2000)] },
+    vertical: { state: NEW_POD_STATE, matching: [resizer(2000)] },
   };
   assertEquals(read([unseen])[0]?.requests, { born: 500n, full: 2000n }, "podfit has just begun");
 });
 
 Deno.test("a coupled pod at its CPU limit whose request can still grow is clipped, unless it is saturated (R85)", () => {
-  const full = { contenders: [resizer(2000)], request: 300, born: 500, limit: 2500, shortage: { clipped: 2 } };
+  const full = { matching: [resizer(2000)], request: 300, born: 500, limit: 2500, shortage: { clipped: 2 } };
   assertEquals(isClipped(full), true);
   assertEquals(isClipped({ ...full, shortage: { clipped: 1 } }), false);
   assertEquals(isClipped({ ...full, request: 2000 }), false, "as large as it gets");
   assertEquals(isClipped({ ...full, wantsUp: ["cpu"], shortage: { clipped: 2, held: { "cpu.requests": 2 } } }), false);
-  assertEquals(isClipped({ ...full, contenders: [] }), false, "not coupled");
+  assertEquals(isClipped({ ...full, matching: [] }), false, "not coupled");
   assertEquals(isClipped(full, { baseline: { kind: "initial" } }), false, "as KEDA alone would have it");
   const memory = policy({ sides: [side("memory.requests", { bounds: { max: 999 * MI } })] });
-  assertEquals(isClipped({ ...full, contenders: [memory] }, { type: "memory" }), false, "memory cannot be understated");
+  assertEquals(isClipped({ ...full, matching: [memory] }, { type: "memory" }), false, "memory cannot be understated");
   const slow = policy({ sides: [side("cpu.requests", { bounds: { max: 2000 }, consecutiveSamples: 3 })] });
-  assertEquals([2, 3].map((clipped) => isClipped({ ...full, contenders: [slow], shortage: { clipped } })), [
+  assertEquals([2, 3].map((clipped) => isClipped({ ...full, matching: [slow], shortage: { clipped } })), [
     false,
     true,
   ]);
@@ -190,7 +190,7 @@ Deno.test("a pod is born, full and clipped by its containers, each with its own 
   ];
   const rates = { containers: { ...ratesOf(50).containers, side: { ...ratesOf(70).containers["main"] } } };
   const autoscaler = resizer(250, { containerName: "side" });
-  const base = workloadPod({ contenders: [autoscaler], shortage: { clipped: 2 }, facts: { containers } });
+  const base = workloadPod({ matching: [autoscaler], shortage: { clipped: 2 }, facts: { containers } });
   const of = { ...base, rates: rates as WorkloadPod["rates"] };
   const [whole, main, beside] = [null, "main", "side"].map((container) => read([of], { container })[0]);
   assertEquals([whole?.requests, whole?.isClipped, whole?.metric?.milli], [{ born: 300n, full: 350n }, true, 120n]);
@@ -200,7 +200,7 @@ Deno.test("a pod is born, full and clipped by its containers, each with its own 
 
 Deno.test("listHeldFields() gives requests and limits of what a coupled trigger looks at, by container (R86, R88)", () => {
   const both = policy({ sides: [side("cpu.requests"), side("cpu.limits"), side("memory.requests")] });
-  const of = workloadPod({ contenders: [both] });
+  const of = workloadPod({ matching: [both] });
   const list = (...triggers: Partial<ResourceTrigger>[]) => listHeldFields(triggers.map(cpuTrigger), of, START);
   assertEquals(list({}), { main: ["cpu.requests", "cpu.limits"] });
   assertEquals(list({}, { container: "main" }, { type: "memory" }), {
@@ -210,13 +210,13 @@ Deno.test("listHeldFields() gives requests and limits of what a coupled trigger 
   assertEquals(list({ target: { kind: "AverageValue", milli: 1n } }), {});
   assertEquals(listHeldFields([cpuTrigger()], workloadPod(), START), {});
   const limits = policy({ sides: [side("cpu.limits")] });
-  assertEquals(listHeldFields([cpuTrigger()], workloadPod({ contenders: [limits] }), START), {});
+  assertEquals(listHeldFields([cpuTrigger()], workloadPod({ matching: [limits] }), START), {});
 });
 
 /** What is proposed for so many pods at 70 %, between 500m at birth and 2000m. */
 function propose(usages: readonly number[], of: (cpu: number, index: number) => WorkloadPodOptions = () => ({})) {
-  const contenders = [resizer(2000)];
-  const all = usages.map((cpu, index) => workloadPod({ name: `web-${index}`, cpu, contenders, ...of(cpu, index) }));
+  const matching = [resizer(2000)];
+  const all = usages.map((cpu, index) => workloadPod({ name: `web-${index}`, cpu, matching, ...of(cpu, index) }));
   const trigger = cpuTrigger({ target: { kind: "Utilization", percent: 70 } });
   const { pods } = computePodReadings(trigger, all, START);
   const tolerance = toTolerance(null);
@@ -242,17 +242,17 @@ Deno.test("two of 4 pods that are stuck at 800m count with what they have: 6 rep
 });
 
 Deno.test("a pod that is tracked by nobody, or was never evaluated, is read all the same (R80)", () => {
-  const never = { ...workloadPod(), births: NO_BIRTHS, vertical: { state: NEW_POD_STATE, contenders: [] } };
+  const never = { ...workloadPod(), births: NO_BIRTHS, vertical: { state: NEW_POD_STATE, matching: [] } };
   assertEquals(read([never])[0]?.requests, { born: 500n, full: 500n });
   const two = [resizer(900), resizer(1200, { name: "later", uid: "uid-of-later", key: "uid-of-later" })];
-  const unseen = { ...workloadPod(), vertical: { state: NEW_POD_STATE, contenders: two } };
+  const unseen = { ...workloadPod(), vertical: { state: NEW_POD_STATE, matching: two } };
   assertEquals(read([unseen])[0]?.requests, { born: 500n, full: 1200n }, "the smaller name goes first");
   const resizes = [resizeEntry("kubectl", START, { main: ["cpu.requests"] })];
   assertEquals(sticks({ facts: { resizes } }), "BaselineUnavailable");
 });
 
 Deno.test("computePodReadings() reads what the vertical half came to last, and asks for and changes nothing (R88)", () => {
-  const options = { contenders: [resizer(2000)], request: 800, born: 500, limit: 2000, wantsUp: ["cpu"] } as const;
+  const options = { matching: [resizer(2000)], request: 800, born: 500, limit: 2000, wantsUp: ["cpu"] } as const;
   const all = deepFreeze([0, 1, 2].map((clipped) => workloadPod({ ...options, shortage: { clipped, held: {} } })));
   const triggers = deepFreeze([cpuTrigger(), cpuTrigger({ type: "memory" }), cpuTrigger({ container: "main" })]);
   const first = triggers.map((trigger) => computePodReadings(trigger, all, START));

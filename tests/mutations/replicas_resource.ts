@@ -280,8 +280,8 @@ export const REPLICAS_RESOURCE: Mutations = {
     {
       breaks: "reads numbers as strconv does",
       in: "openMetadata",
-      find: "read(key, parseJsonNumber,",
-      replace: "read(key, (text) => Number(text),",
+      find: "parse(key, parseJsonNumber,",
+      replace: "parse(key, (text) => Number(text),",
       test:
         "parseScaledObject() names spec.triggers[0].metadata.threshold when there is R15: a number that begins with a point",
     },

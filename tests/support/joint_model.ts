@@ -242,7 +242,7 @@ function work(
 
 function toWorkload({ facts, rates, recorded, state }: ModelPod, { autoscaler }: JointModel): WorkloadPod {
   const births = { recorded, revision: null, template: null };
-  return { pod: facts, rates, initialResources: births, vertical: { state, contenders: [autoscaler] } };
+  return { pod: facts, rates, initialResources: births, vertical: { state, matching: [autoscaler] } };
 }
 
 type Told = Pick<Parameters<typeof decideSize>[1], "now" | "scaleInPending" | "scaledInAt">;

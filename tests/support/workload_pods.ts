@@ -37,7 +37,7 @@ export interface WorkloadPodOptions {
   readonly request?: number | null;
   readonly born?: number;
   readonly limit?: number | null;
-  readonly contenders?: readonly Autoscaler[];
+  readonly matching?: readonly Autoscaler[];
   readonly shortage?: Partial<Shortage>;
   /** Which requests have wanted up for long. */
   readonly wantsUp?: readonly Resource[];
@@ -47,7 +47,7 @@ export interface WorkloadPodOptions {
 
 /** Runs, ready since an hour, without limits. */
 export function workloadPod(options: WorkloadPodOptions = {}): WorkloadPod {
-  const { name = "web-1", cpu = 100, request = 500, born, limit = null, contenders = [], births, facts } = options;
+  const { name = "web-1", cpu = 100, request = 500, born, limit = null, matching = [], births, facts } = options;
   const amounts = { "memory.requests": 128 * MI, "memory.limits": null, "cpu.limits": limit };
   const spec = resources({ ...amounts, "cpu.requests": request });
   const resizes = born === undefined ? [] : [resizeEntry("podfit.main", START, { main: ["cpu.requests"] })];
@@ -56,11 +56,11 @@ export function workloadPod(options: WorkloadPodOptions = {}): WorkloadPod {
     pod: pod({ uid: `uid-of-${name}`, name, containers: [container({ spec })], resizes, ...facts }),
     rates: cpu === null ? null : ratesOf(cpu),
     initialResources: { ...NO_BIRTHS, recorded, ...births },
-    vertical: contenders.length === 0 ? null : {
-      contenders,
+    vertical: matching.length === 0 ? null : {
+      matching,
       state: {
         ...NEW_POD_STATE,
-        views: Object.fromEntries(contenders.map((one) => [one.key, viewOf(one, options)])),
+        views: Object.fromEntries(matching.map((one) => [one.key, viewOf(one, options)])),
       },
     },
   };

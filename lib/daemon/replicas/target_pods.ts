@@ -148,10 +148,10 @@ const NO_TEMPLATE = { revision: null, template: null };
 function findVertical(
   { uid }: PodFacts,
   { tracked, findPodState }: WorkloadPodsOptions,
-): { readonly state: ReadableState; readonly contenders: readonly Autoscaler[] } | null {
-  const contenders = tracked.get(uid)?.autoscalers;
-  const state = contenders === undefined ? null : findPodState(uid);
-  return contenders === undefined || state === null ? null : { state, contenders };
+): { readonly state: ReadableState; readonly matching: readonly Autoscaler[] } | null {
+  const matching = tracked.get(uid)?.autoscalers;
+  const state = matching === undefined ? null : findPodState(uid);
+  return matching === undefined || state === null ? null : { state, matching };
 }
 
 interface MeteredPodsOptions {

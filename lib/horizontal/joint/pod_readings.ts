@@ -165,14 +165,14 @@ function computeGrowth(
 ): ContainerRequests {
   const owner = findRequestOwner(of, facts.name, { resource, now });
   if (owner === null) return { born, full: born, isClipped: false };
-  const most = findMaxRequest(owner, facts) ?? born;
-  const least = Math.min(born, most);
+  const max = findMaxRequest(owner, facts) ?? born;
+  const min = Math.min(born, max);
   const inForce = getActualSize(facts)[owner.rule.key] ?? born;
   const view = of.vertical?.state.views[owner.autoscaler.key];
   if (view !== undefined && isSaturated(owner.rule, view)) {
-    return { born: least, full: Math.max(least, inForce), isClipped: false };
+    return { born: min, full: Math.max(min, inForce), isClipped: false };
   }
-  return { born: least, full: most, isClipped: inForce < most && view !== undefined && isClippedByLimit(owner, view) };
+  return { born: min, full: max, isClipped: inForce < max && view !== undefined && isClippedByLimit(owner, view) };
 }
 
 /** The bound of the request, or what the limit can be at most, whichever is less; `null` = neither bounds it. */
@@ -180,8 +180,8 @@ function findMaxRequest({ autoscaler, rule }: RequestOwner, facts: ContainerFact
   const limit = getActualSize(facts)[`${rule.resource}.limits`];
   const limitRule = autoscaler.sides.find(({ key }) => key === `${rule.resource}.limits`);
   const ceiling = limit === null ? null : limitRule === undefined ? limit : limitRule.bounds.max;
-  const most = Math.min(rule.bounds.max ?? Infinity, ceiling ?? Infinity);
-  return most === Infinity ? null : most;
+  const max = Math.min(rule.bounds.max ?? Infinity, ceiling ?? Infinity);
+  return max === Infinity ? null : max;
 }
 
 /** A limit that is too small hides what the container would use. */
@@ -276,9 +276,9 @@ function findApplyingAutoscaler({ pod, vertical }: WorkloadPod, container: strin
   if (vertical === null || facts === null) return null;
   const applies = ({ containerName, mode }: Autoscaler) => containerName === container && mode === "apply";
   // Nearly always all of them do, and no new list is needed.
-  const contenders = vertical.contenders.every(applies) ? vertical.contenders : vertical.contenders.filter(applies);
+  const matching = vertical.matching.every(applies) ? vertical.matching : vertical.matching.filter(applies);
   const containerState = findContainerState(vertical.state, container) ?? EMPTY_CONTEXT;
-  return chooseOwner(contenders, { now, pod, container: facts, containerState });
+  return chooseOwner(matching, { now, pod, container: facts, containerState });
 }
 
 /** Of a container that was never evaluated. */
@@ -295,6 +295,6 @@ const EMPTY_CONTEXT: OwnershipContext["containerState"] = {
 /** One pod that the target's selector lists. */
 export interface WorkloadPod extends PodWithInitialResources {
   readonly rates: PodRates | null;
-  /** What `decideSize` came to last, and the contenders that it was given (unpaused, resolved); `null` where no autoscaler tracks the pod. */
-  readonly vertical: { readonly state: ReadableState; readonly contenders: readonly Autoscaler[] } | null;
+  /** What `decideSize` came to last, and the matching that it was given (unpaused, resolved); `null` where no autoscaler tracks the pod. */
+  readonly vertical: { readonly state: ReadableState; readonly matching: readonly Autoscaler[] } | null;
 }

@@ -182,7 +182,7 @@ function fillFromProfile(spec: Fields, profile: ProfileName): Fields {
 /** Returns the containers: one, or with a profile or EVERY_CONTAINER all but some. */
 function parseContainers(spec: Fields): Pick<Spec, "containerName" | "isWildcard" | "excludeContainers"> {
   const isWildcard = spec.has("containerName") ? spec.get("containerName") === EVERY_CONTAINER : spec.has("profile");
-  const excludeContainers = spec.texts("excludeContainers", { ...LABEL_RULE, most: MAX_EXCLUDED }) ?? [];
+  const excludeContainers = spec.texts("excludeContainers", { ...LABEL_RULE, maxItems: MAX_EXCLUDED }) ?? [];
   if (excludeContainers.length > 0 && !isWildcard) {
     spec.report("excludeContainers", `Cannot use excludeContainers with one container: set containerName "*"`);
   }

@@ -3,7 +3,7 @@
  */
 import type { AuthMode, MetricsApiSource } from "../../model/scaled_object.ts";
 import { findForbiddenPurpose } from "../../units/address.ts";
-import { quote } from "../../units/untrusted.ts";
+import { type Parsed, quote } from "../../units/untrusted.ts";
 import { parseJsonPath } from "./json_path.ts";
 import { type Metadata, type ParsedSource, parseTargetMilli, type SourceContext } from "./metadata.ts";
 import { parseMetricSelector } from "./metric_selector.ts";
@@ -156,7 +156,7 @@ function findLocationFault(location: string, format: MetricsApiSource["format"])
   return parsed.ok ? null : parsed.message;
 }
 
-type Parse = (location: string) => { readonly ok: true } | { readonly ok: false; readonly message: string };
+type Parse = (location: string) => Parsed<unknown>;
 
 /** Keys with dots between them need no check: no key is refused. */
 const PARSERS: Readonly<Record<MetricsApiSource["format"], Parse>> = {

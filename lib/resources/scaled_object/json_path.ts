@@ -3,7 +3,7 @@
  *
  * The part of GJSON's path language that names one place.
  */
-import { isRecord, quote } from "../../units/untrusted.ts";
+import { isRecord, type Parsed, quote } from "../../units/untrusted.ts";
 
 // Where in a JSON document a metrics-api trigger finds its value (R13): the part of GJSON's path language that names
 // one place. Keys and indices with dots between them, `\` before a character that shall mean itself, and `#` at the
@@ -18,9 +18,7 @@ interface JsonStep {
   readonly inList: "index" | "length" | "nothing";
 }
 
-type ParsedJsonPath =
-  | { readonly ok: true; readonly path: JsonPath }
-  | { readonly ok: false; readonly message: string };
+type ParsedJsonPath = Parsed<{ path: JsonPath }>;
 
 /** Parses a path, and refuses by name whatever else GJSON knows. Never throws. */
 export function parseJsonPath(text: string): ParsedJsonPath {

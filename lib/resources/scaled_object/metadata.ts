@@ -50,9 +50,9 @@ export function openMetadata(trigger: Fields, { type, keys, warnings }: Metadata
   for (const key of fields.keys().filter((key) => !keys.includes(key))) warn(key, toUnknown({ type, key, keys }));
   for (const key of keys) reportNoText(fields, key);
   const text = (key: string) => findText(fields, key);
-  const read = <T>(key: string, parse: (text: string) => T | null, rule: string): T | null => {
+  const parse = <T>(key: string, convert: (text: string) => T | null, rule: string): T | null => {
     const given = text(key);
-    const value = given === null ? null : parse(given);
+    const value = given === null ? null : convert(given);
     if (given !== null && value === null) fields.report(key, `Cannot use ${quote(given)} as ${key}: ${rule}`);
     return value;
   };
@@ -69,13 +69,13 @@ export function openMetadata(trigger: Fields, { type, keys, warnings }: Metadata
       reportMissing([key]);
       return text(key);
     },
-    number: (key) => read(key, parseJsonNumber, 'must be a number such as "5" or "0.5", in quotes'),
-    boolean: (key) => read(key, parseGoBoolean, 'must be "true" or "false", in quotes'),
+    number: (key) => parse(key, parseJsonNumber, 'must be a number such as "5" or "0.5", in quotes'),
+    boolean: (key) => parse(key, parseGoBoolean, 'must be "true" or "false", in quotes'),
     durationMs: (key) =>
-      read(key, parseTimeout, "must be a duration such as 3s, or an integer of milliseconds, not negative"),
+      parse(key, parseTimeout, "must be a duration such as 3s, or an integer of milliseconds, not negative"),
     word: (key, words) =>
-      read(key, (given) => words.find((word) => word === given) ?? null, `must be one of ${words.join(", ")}`),
-    pairs: (key) => read(key, parsePairs, "must be key=value, with commas between such pairs, and no other = or ,"),
+      parse(key, (given) => words.find((word) => word === given) ?? null, `must be one of ${words.join(", ")}`),
+    pairs: (key) => parse(key, parsePairs, "must be key=value, with commas between such pairs, and no other = or ,"),
     require: reportMissing,
     report: (key, message) => fields.report(key, message),
     add: (problem) => fields.add(problem),

@@ -3,7 +3,7 @@
  *
  * A metric's name, with matchers of its labels.
  */
-import { quote } from "../../units/untrusted.ts";
+import { type Parsed, quote } from "../../units/untrusted.ts";
 
 // Which series of a text exposition a metrics-api trigger takes (R15): a metric's name, and labels that all have to be
 // equal. KEDA reads it by Prometheus' own parser and then takes every operator for `=`.
@@ -14,9 +14,7 @@ export interface MetricSelector {
   readonly labels: readonly (readonly [name: string, value: string])[];
 }
 
-type ParsedMetricSelector =
-  | { readonly ok: true; readonly selector: MetricSelector }
-  | { readonly ok: false; readonly message: string };
+type ParsedMetricSelector = Parsed<{ selector: MetricSelector }>;
 
 /** Parses `name{label="value",...}`. Never throws. */
 export function parseMetricSelector(text: string): ParsedMetricSelector {
