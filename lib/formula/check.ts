@@ -244,7 +244,7 @@ function checkLet(place: CheckContext, node: Extract<Node, { kind: "let" }>): Ty
   const { triggers, variables } = place;
   const { name } = node;
   const isTaken = triggers?.has(name) === true || variables.has(name) || isFunction(name);
-  if (isTaken) throw new FormulaError(`cannot define ${quote(name)} anew: choose another name`);
+  if (isTaken) throw new FormulaError(`cannot define ${quote(name)} again: choose another name`);
   const value = check(place, node.value);
   const body = check({ ...place, variables: new Map([...variables, [name, value.type]]) }, node.body);
   return { node: { ...node, value: value.node, body: body.node }, type: body.type };

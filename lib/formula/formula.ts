@@ -63,7 +63,7 @@ function toResult(text: string, run: () => Value): ProgramResult {
     const value = run();
     if (value === null) return { kind: "nil" };
     if (typeof value === "number") return { kind: "number", value };
-    return toError(`the result is ${nameType(value)} and no float: write float((...))`);
+    return toError(`the result is ${nameType(value)} and not a float: write float((...))`);
   } catch (error) {
     if (!(error instanceof FormulaError)) throw error;
     return toError(error.message);
@@ -207,7 +207,7 @@ function getElement(list: Value, index: Value): Value {
 }
 
 function requireBool(value: Value, what = "a condition"): boolean {
-  if (typeof value !== "boolean") throw new FormulaError(`${what} is ${nameType(value)} and no bool`);
+  if (typeof value !== "boolean") throw new FormulaError(`${what} is ${nameType(value)} and not a bool`);
   return value;
 }
 

@@ -89,7 +89,7 @@ function scanToken(source: string, at: number): Token {
   const second = source[at + 1] ?? "";
   if (second !== "" && SECONDS[character]?.includes(second)) return { kind: "operator", text: character + second, at };
   if ("|:?.#,;%+-^/&!=*<>".includes(character)) return { kind: "operator", text: character, at };
-  throw new FormulaError(`${quote(character)} is no part of the language: remove it`);
+  throw new FormulaError(`${quote(character)} is not part of the language: remove it`);
 }
 
 /** A word, which may be empty. */
@@ -113,7 +113,7 @@ function scanNumber(source: string, at: number): string {
   range.lastIndex = full.lastIndex = at;
   const text = range.exec(source)?.[0] ?? full.exec(source)?.[0] ?? "";
   if (scanWord(source, at + text.length) !== "") {
-    throw new FormulaError(`${quote(text + scanWord(source, at + text.length))} is no number`);
+    throw new FormulaError(`${quote(text + scanWord(source, at + text.length))} is not a number`);
   }
   return text;
 }
@@ -126,7 +126,7 @@ export function parseLiteral(text: string): bigint | number {
   const isInteger = /^(?:0x[0-9a-f]+|0b[01]+|0o[0-7]+|[0-9]+)$/.test(plain);
   if (isInteger) return parseInteger(plain, text);
   const value = FLOAT.test(plain) ? Number(plain) : NaN;
-  if (!Number.isFinite(value)) throw new FormulaError(`${quote(text)} is no number`);
+  if (!Number.isFinite(value)) throw new FormulaError(`${quote(text)} is not a number`);
   return value;
 }
 

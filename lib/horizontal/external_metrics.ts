@@ -86,7 +86,7 @@ function listFormulaValues(metrics: readonly ExternalMetric[]): readonly (readon
 /** Cut, not rounded. */
 function toCompositeMetric(value: number): CompositeMetric {
   const milli = truncMilli(value);
-  return milli === null ? failComposite(`formula gave ${value}, which is no amount`) : { kind: "value", milli };
+  return milli === null ? failComposite(`formula gave ${value}, which is not an amount`) : { kind: "value", milli };
 }
 
 function failComposite(error: string): CompositeMetric {

@@ -246,7 +246,7 @@ function explainOutcome(
 
 const HOLD_MESSAGES = {
   WithinTolerance: "the metrics ask for as many replicas as there are",
-  VerticalFirst: "pods can still grow in place, and would be too few if they were as small as at birth",
+  VerticalFirst: "pods can still grow in place, and would be too few with their initial requests",
   VerticalUp: "the usage of pods at their CPU limit understates what they need",
 } as const;
 

@@ -227,7 +227,7 @@ export function createFindEntry({ namespace, fetchSecret, fetchConfigMap, signal
     if (entry === undefined) return ABSENT;
     if (ref.kind === "config map") return { kind: "found", text: entry };
     const text = decodeBase64(entry);
-    return text === null ? { kind: "failed", cause: `${shown} has a key that is no base64` } : { kind: "found", text };
+    return text === null ? { kind: "failed", cause: `${shown} has a key that is not base64` } : { kind: "found", text };
   };
 }
 

@@ -17,7 +17,7 @@ export function parseExposition(text: string, selector: MetricSelector): ValueRe
     const content = line.endsWith("\r") ? line.slice(0, -1) : line;
     const parsed = content.includes("\r") ? null : parseLine(content, families);
     if (parsed === null) {
-      return { ok: false, cause: `line ${index + 1} of the answer is no line of Prometheus' text format` };
+      return { ok: false, cause: `line ${index + 1} of the answer is not in Prometheus' text format` };
     }
     if (parsed !== EMPTY_FAMILY && found === null && isMatch(parsed, selector)) found = parsed.value;
   }

@@ -69,7 +69,7 @@ function followRedirect(
   const location = answer.headers.get("location");
   const url = location === null ? null : URL.parse(location, from.url);
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    return { cause: `it redirects (${answer.status}) to no http or https URL` };
+    return { cause: `it redirects (${answer.status}) to something that is not an http or https URL` };
   }
   const purpose = findForbiddenPurpose(url);
   if (purpose !== null) return { cause: `it redirects (${answer.status}) to ${purpose}, which is not asked` };

@@ -99,7 +99,7 @@ type PrometheusValue = ValueResult & { readonly isEmpty: boolean };
 export function parsePrometheusAnswer(text: string, { ignoresNullValues }: PrometheusOptions): PrometheusValue {
   const series = parseSeries(text);
   if (series === null) {
-    return failPrometheus("the answer is no list of series; the query has to give an instant vector, not a scalar");
+    return failPrometheus("the answer is not a list of series; the query must give an instant vector, not a scalar");
   }
   const [first, second] = series;
   if (second !== undefined) return failPrometheus("the query gave several series; aggregate them to one");
@@ -109,7 +109,7 @@ export function parsePrometheusAnswer(text: string, { ignoresNullValues }: Prome
   }
   if (first.length === 1) return failPrometheus("the query gave a time without a value");
   const value = toSampleValue(first[1]);
-  if (value === null) return failPrometheus("the value of the series is no number");
+  if (value === null) return failPrometheus("the value of the series is not a number");
   if (Number.isFinite(value)) return { ok: true, value, isEmpty: false };
   if (ignoresNullValues) return { ok: true, value: 0, isEmpty: false };
   return failPrometheus("the query gave NaN or an infinite value, and ignoreNullValues is false");
@@ -187,7 +187,7 @@ function findInJson(text: string, valueLocation: string): ValueResult {
   try {
     return toLocatedValue(findAtPath(parsed.path, JSON.parse(text)));
   } catch {
-    return { ok: false, cause: "the answer is no JSON; check url and format" };
+    return { ok: false, cause: "the answer is not JSON; check url and format" };
   }
 }
 
@@ -202,14 +202,14 @@ function findInYaml(text: string, valueLocation: string): ValueResult {
     const document = parsePlain(text);
     return isRecord(document)
       ? toLocatedValue(findAtDotPath(valueLocation, document))
-      : { ok: false, cause: "the answer is no map" };
+      : { ok: false, cause: "the answer is not a map" };
   } catch {
     return { ok: false, cause: NO_PLAIN_YAML };
   }
 }
 
 const NO_PLAIN_YAML =
-  "the answer is no YAML of one document, or has anchors, aliases, merge keys or too many lines; check url and format";
+  "the answer is not one YAML document, or has anchors, aliases, merge keys or too many lines; check url and format";
 
 /** Ends at the first value that holds no others, even where the path goes on; a list's items are named by their index. */
 function findAtDotPath(path: string, document: unknown): unknown {
@@ -230,7 +230,7 @@ function toLocatedValue(found: unknown): ValueResult {
   }
   const parsed = quantityToDouble(found);
   // Its message would quote the text.
-  return parsed.ok ? parsed : { ok: false, cause: "valueLocation points to a text that is no quantity" };
+  return parsed.ok ? parsed : { ok: false, cause: "valueLocation points to a text that is not a quantity" };
 }
 
 function nameOf(value: unknown): string {

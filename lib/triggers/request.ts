@@ -35,7 +35,7 @@ export function toTriggerRequest(
 ): Result<{ request: TriggerRequest }> {
   const url = source.kind === "prometheus" ? toPrometheusUrl(source, now) : toApiUrl(source, auth);
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    return { ok: false, cause: "its address is no http or https URL" };
+    return { ok: false, cause: "its address is not an http or https URL" };
   }
   const custom = source.kind === "prometheus" ? source.customHeaders : [];
   const given = custom.map(([name, value]): AuthHeader => ({ name, value, isAdded: true }));
@@ -162,7 +162,7 @@ export function resolveAuth(source: AskedSource, credentials: TriggerParameters)
   if (cause !== null) return { ok: false, cause };
   const ca = find("ca");
   if (ca !== null && !ca.includes("-----BEGIN CERTIFICATE-----")) {
-    return { ok: false, cause: "parameter ca is no certificate in PEM" };
+    return { ok: false, cause: "parameter ca is not a certificate in PEM" };
   }
   const headers = source.kind === "prometheus"
     ? toPrometheusHeaders(modes, find)

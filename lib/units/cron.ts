@@ -47,7 +47,7 @@ export function parseCron(text: string): ParsedCron {
     weekdays: weekdays.values,
     isEitherDay: !days.isOpen && !weekdays.isOpen,
   };
-  return hasDate(schedule) ? { ok: true, schedule } : refuse("there is no such time");
+  return hasDate(schedule) ? { ok: true, schedule } : refuse("no time matches it");
 }
 
 interface FieldRange {
@@ -105,7 +105,7 @@ function parseRange(text: string, field: FieldRange): Range | string {
   const [span = "", stepText, ...moreSteps] = text.split("/");
   const [first = "", second, ...more] = span.split("-");
   const isAll = first === "*" || first === "?";
-  if ((more.length > 0 && !isAll) || moreSteps.length > 0) return `${quote(text)} is no range: write from-to/step`;
+  if ((more.length > 0 && !isAll) || moreSteps.length > 0) return `${quote(text)} is not a range: write from-to/step`;
   const from = isAll ? field.min : parseValue(first, field);
   const last = isAll ? field.max : second === undefined ? from : parseValue(second, field);
   const step = stepText === undefined ? 1 : parseWhole(stepText);

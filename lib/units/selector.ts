@@ -349,7 +349,7 @@ export function findKeyFault(key: string): string | null {
   const name = key.slice(slash + 1);
   if (prefix === "") return `nothing before the "/"`;
   if (prefix !== null && (prefix.length > MAX_PREFIX || !prefix.split(".").every((part) => DNS_PART.test(part)))) {
-    return `the part before the "/" is no DNS name in lower case`;
+    return `the part before the "/" is not a DNS name in lower case`;
   }
   if (name === "") return "empty name";
   if (name.length > MAX_NAME) return `name longer than ${MAX_NAME} characters`;

@@ -95,8 +95,8 @@ Deno.test("compileExpr() refuses what is not in the language by name, with what 
     "map([1], #index)": '"#index" is not supported: only # and, in reduce(), #acc are',
     "#": 'unexpected "#" at character 1',
     "trig_four + 1": 'unknown name "trig_four": the named triggers are "trig_one", "trig_two", "trig_three"',
-    "let trig_one = 1; 2": 'cannot define "trig_one" anew: choose another name',
-    "let max = 1; 2": 'cannot define "max" anew: choose another name',
+    "let trig_one = 1; 2": 'cannot define "trig_one" again: choose another name',
+    "let max = 1; 2": 'cannot define "max" again: choose another name',
     "trig_one % 2":
       'operator "%" does not go with a float and an integer: a trigger\'s value is a float, write int(...)',
     "true + 1": 'operator "+" does not go with a bool and an integer',

@@ -105,8 +105,9 @@ Deno.test("decideReplicas() notifies where pods may grow beyond four times their
   assertEquals(infos(), []);
   fold.tick([pods(2, 1500n, { born: 500n, full: 8000n })]);
   assertEquals(infos(), [
-    "Pods may grow in place to more than 4 times the cpu request that they were born with: full-grown ones need 1 " +
-    "replicas now, as born 12. Where that is too few, raise minReplicaCount, or set baseline: initial in the trigger's metadata",
+    "Pods may grow in place to more than 4 times the cpu request that they were created with: with their largest " +
+    "request they need 1 replicas now, with their initial one 12. If that is too few, raise minReplicaCount, or set " +
+    "baseline: initial in the trigger's metadata",
   ]);
   fold.tick([pods(2, 1500n, { born: 500n, full: 8000n })]);
   assertEquals(infos(), []);

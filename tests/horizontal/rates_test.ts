@@ -118,7 +118,7 @@ Deno.test("nextRates() takes the rates of a source that has them, from the first
   assertEquals(read(next)?.milli, 0n, "idle is no end");
 });
 
-Deno.test("nextRates() leaves out what no node has, and what is no number (R23)", () => {
+Deno.test("nextRates() leaves out what no node has, and what is not a number (R23)", () => {
   const seen = follow([at(0, 1e9), at(15, 2e9)]);
   const wrong = [
     at(30, 2e9 + 15 * 8.1e9),

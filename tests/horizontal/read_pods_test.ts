@@ -139,7 +139,10 @@ Deno.test("a request that nobody knows any more, and one that never was, make th
   assertEquals(sticks({ request: null }), "NoRequest");
   assertEquals(sticks({}, { container: "other" }), "NoContainer");
   const [broken] = read([workloadPod(forgotten)]);
-  assertMatch(JSON.stringify(broken?.requests), /cpu at birth of container main of Pod web-1: .* metadata\.baseline/);
+  assertMatch(
+    JSON.stringify(broken?.requests),
+    /unknown initial request for cpu of container main of Pod web-1: .* metadata\.baseline/,
+  );
 });
 
 Deno.test("a saturated pod's full is the larger of born and its request in force (R82, R84)", () => {

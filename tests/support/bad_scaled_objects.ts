@@ -172,7 +172,7 @@ const BAD: readonly BadRow[] = [
     "R71: a fallback by formula without formula",
     { "spec.fallback": { failureThreshold: 3, replicas: 1, behavior: "scalingModifiers" } },
     "spec.fallback.behavior",
-    "Cannot use behavior scalingModifiers: there is no advanced.scalingModifiers.formula",
+    "Cannot use behavior scalingModifiers: it needs advanced.scalingModifiers.formula",
   ],
   [
     "R4: a fallback for cpu alone",
@@ -264,7 +264,7 @@ const BAD: readonly BadRow[] = [
     "R4: metadata.type of cpu, which KEDA removed",
     trigger(CPU, { type: "Utilization" }),
     "spec.triggers[0].metadata.type",
-    "Cannot use type in metadata: KEDA 2.18 removed it, write metricType beside metadata",
+    "Cannot use type in metadata: KEDA 2.18 removed it, write metricType next to metadata",
   ],
   [
     "R4: cpu alone without minReplicaCount",
@@ -509,7 +509,7 @@ const BAD: readonly BadRow[] = [
     'Cannot use "yes" as groupByNode: must be "true" or "false", in quotes',
   ],
   [
-    "R12: an activationValue that is no number",
+    "R12: an activationValue that is not a number",
     trigger(WORKLOAD, { activationValue: "few" }),
     "spec.triggers[0].metadata.activationValue",
     'Cannot use "few" as activationValue: must be a number such as "5" or "0.5", in quotes',
@@ -720,7 +720,7 @@ const BAD: readonly BadRow[] = [
     'Cannot use threshold "0.0004": it counts with 3 decimals, where it is 0; use 0.0005 or more',
   ],
   [
-    "R14: an activationThreshold that is no number",
+    "R14: an activationThreshold that is not a number",
     trigger(PROMETHEUS, { activationThreshold: "1,5" }),
     "spec.triggers[0].metadata.activationThreshold",
     'Cannot use "1,5" as activationThreshold: must be a number such as "5" or "0.5", in quotes',
@@ -735,7 +735,7 @@ const BAD: readonly BadRow[] = [
     "R14: a header's name that HTTP has not",
     trigger(PROMETHEUS, { customHeaders: "X Scope=a" }),
     "spec.triggers[0].metadata.customHeaders",
-    'Cannot use "X Scope" as custom header: its name or value is none that HTTP has',
+    'Cannot use "X Scope" as custom header: HTTP does not allow its name or value',
   ],
   [
     "R14: a query parameter without value",
@@ -792,7 +792,7 @@ const BAD: readonly BadRow[] = [
     'Cannot use target "0.0009": must be 0.001 or more',
   ],
   [
-    "R60: a formula's target that is no number",
+    "R60: a formula's target that is not a number",
     modifiers({ formula: "a", target: "two" }),
     "spec.advanced.scalingModifiers.target",
     'Cannot use "two" as target: must be a number such as "2" or "0.5", in quotes',

@@ -100,7 +100,7 @@ Deno.test("createAskTrigger() leaves out of a message the user, the query and wh
   );
   assertEquals(
     await message(apiSource({ url: "CANARY" }), { send }),
-    'Cannot read trigger "s0-metrics-api" from its address: its address is no http or https URL',
+    'Cannot read trigger "s0-metrics-api" from its address: its address is not an http or https URL',
   );
 });
 

@@ -57,7 +57,7 @@ Deno.test("resolveCredentials() tells what is missing from what could not be rea
   });
 });
 
-Deno.test("resolveCredentials() refuses a secret that is no base64, without quoting it (R16)", async () => {
+Deno.test("resolveCredentials() refuses a secret that is not base64, without quoting it (R16)", async () => {
   const found = await resolveCredentials(authenticationOf({ secrets: [{ parameter: "p", name: "s", key: "k" }] }), {
     ...world({}).options,
     fetchSecret: () => Promise.resolve({ kind: "found", entries: { k: "CANARY!" } }),

@@ -84,7 +84,10 @@ Deno.test("parseExposition() refuses a text with any malformed line, and quotes 
   ];
   for (const line of lines) {
     const cause = read(`jobs 1\n${line}\n`.replace(/^jobs 1\n# TYPE/, "# TYPE"), "jobs");
-    assert(typeof cause === "string" && /^line [123] of the answer is no line/.test(cause), `${line}: ${cause}`);
+    assert(
+      typeof cause === "string" && /^line [123] of the answer is not in Prometheus/.test(cause),
+      `${line}: ${cause}`,
+    );
     assert(!cause.includes("SECRET"));
   }
 });

@@ -60,10 +60,10 @@ Deno.test("parsePrometheusAnswer() refuses several series, scalars and what has 
     ["CANARY", "an instant vector"],
     ["", "an instant vector"],
     [vector([0]), "a time without a value"],
-    [vector([0, "CANARY"]), "no number"],
-    [vector([0, 1]), "no number"],
-    [vector([0, "1e999"]), "no number"],
-    [vector([0, ""]), "no number"],
+    [vector([0, "CANARY"]), "not a number"],
+    [vector([0, 1]), "not a number"],
+    [vector([0, "1e999"]), "not a number"],
+    [vector([0, ""]), "not a number"],
   ];
   for (const [text, cause] of table) {
     const read = parsePrometheusAnswer(text, IGNORING);

@@ -7,7 +7,7 @@ import { parseLocatedValue } from "../../lib/triggers/http_trigger.ts";
 type Format = MetricsApiSource["format"];
 
 const NO_PLAIN_YAML =
-  "the answer is no YAML of one document, or has anchors, aliases, merge keys or too many lines; check url and format";
+  "the answer is not one YAML document, or has anchors, aliases, merge keys or too many lines; check url and format";
 
 Deno.test("parseLocatedValue() reads numbers, and texts as quantities, out of JSON and YAML (R13, R15)", () => {
   const table: readonly (readonly [Format, text: string, location: string, value: number])[] = [
@@ -38,17 +38,17 @@ Deno.test("parseLocatedValue() says why there is no number, and quotes nothing o
     ["json", '{"a":{}}', "a", "valueLocation points to an object, not to a number or a quantity"],
     ["json", '{"a":[]}', "a", "valueLocation points to a list, not to a number or a quantity"],
     ["json", '{"a":1}', "b", "valueLocation points to nothing, not to a number or a quantity"],
-    ["json", '{"a":"CANARY"}', "a", "valueLocation points to a text that is no quantity"],
-    ["json", '{"a":" 7"}', "a", "valueLocation points to a text that is no quantity"],
-    ["json", '{"a":""}', "a", "valueLocation points to a text that is no quantity"],
-    ["json", "{CANARY", "a", "the answer is no JSON; check url and format"],
-    ["json", "", "a", "the answer is no JSON; check url and format"],
+    ["json", '{"a":"CANARY"}', "a", "valueLocation points to a text that is not a quantity"],
+    ["json", '{"a":" 7"}', "a", "valueLocation points to a text that is not a quantity"],
+    ["json", '{"a":""}', "a", "valueLocation points to a text that is not a quantity"],
+    ["json", "{CANARY", "a", "the answer is not JSON; check url and format"],
+    ["json", "", "a", "the answer is not JSON; check url and format"],
     ["yaml", "a: [CANARY", "a", NO_PLAIN_YAML],
-    ["yaml", "- 1", "0", "the answer is no map"],
+    ["yaml", "- 1", "0", "the answer is not a map"],
     ["yaml", "a: {b: 1}", "a", "valueLocation points to an object, not to a number or a quantity"],
     ["yaml", "a: [1]", "a.length", "valueLocation points to nothing, not to a number or a quantity"],
     ["yaml", "a: 1", "toString", "valueLocation points to nothing, not to a number or a quantity"],
-    ["prometheus", "CANARY {", "a", "line 1 of the answer is no line of Prometheus' text format"],
+    ["prometheus", "CANARY {", "a", "line 1 of the answer is not in Prometheus' text format"],
   ];
   for (const [format, text, valueLocation, cause] of table) {
     assertEquals(parseLocatedValue(text, { format, valueLocation }), { ok: false, cause }, `${text} ${valueLocation}`);

@@ -118,7 +118,7 @@ Deno.test("resolveAuth() names a parameter that is missing or wrong, and no valu
     [api, { authModes: "tls" }, "tls and oauth are not supported"],
     [api, { authModes: "bearer,CANARY" }, "authModes may be apiKey, basic, bearer and custom"],
     [api, { authModes: "bearer,basic" }, "bearer or basic, not both"],
-    [api, { ca: "CANARY" }, "parameter ca is no certificate in PEM"],
+    [api, { ca: "CANARY" }, "parameter ca is not a certificate in PEM"],
   ];
   for (const [source, credentials, cause] of table) {
     const read = resolveAuth(source, credentials);
@@ -150,10 +150,10 @@ Deno.test("toTriggerRequest() refuses what HTTP cannot send, and quotes none of 
       { customAuthHeader: "CAN ARY", customAuthValue: "v" },
       "a header cannot be sent",
     ],
-    [prometheusSource({ serverAddress: "prometheus:9090" }), {}, "no http or https URL"],
-    [prometheusSource({ serverAddress: "ftp://CANARY" }), {}, "no http or https URL"],
-    [apiSource({ url: "http://[CANARY" }), {}, "no http or https URL"],
-    [apiSource({ url: "file:///etc/passwd" }), {}, "no http or https URL"],
+    [prometheusSource({ serverAddress: "prometheus:9090" }), {}, "not an http or https URL"],
+    [prometheusSource({ serverAddress: "ftp://CANARY" }), {}, "not an http or https URL"],
+    [apiSource({ url: "http://[CANARY" }), {}, "not an http or https URL"],
+    [apiSource({ url: "file:///etc/passwd" }), {}, "not an http or https URL"],
   ];
   for (const [source, credentials, cause] of table) {
     const read = tryBuild(source, credentials);

@@ -169,7 +169,7 @@ Deno.test("a redirect to nowhere, or to no http, is no answer (R15)", async () =
     );
     assertStringIncludes(
       await message(apiSource({ url: server.origin })),
-      "it redirects (302) to no http or https URL",
+      "it redirects (302) to something that is not an http or https URL",
     );
   }
 });

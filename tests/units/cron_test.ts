@@ -35,13 +35,13 @@ Deno.test("parseCron() refuses what is no schedule, what names a zone, and what 
     "0 0 * * fri-mon": '"fri-mon" is not within 0-6',
     "0 0 * * xyz": '"xyz" is neither number nor name of this field',
     "*/0 0 * * *": 'the step of "*/0" is 0: write at least 1',
-    "1-2-3 0 * * *": '"1-2-3" is no range: write from-to/step',
+    "1-2-3 0 * * *": '"1-2-3" is not a range: write from-to/step',
     "TZ=UTC 0 8 * * *": "a time zone in front is not supported: write it as timezone",
     "CRON_TZ=UTC 0 8 * * *": "a time zone in front is not supported: write it as timezone",
     "@daily": "a name is not supported: write five fields, as in 0 8 * * *",
-    "0 0 30 2 *": "there is no such time",
-    "0 0 31 4,6 *": "there is no such time",
-    ", 0 * * *": "there is no such time",
+    "0 0 30 2 *": "no time matches it",
+    "0 0 31 4,6 *": "no time matches it",
+    ", 0 * * *": "no time matches it",
   };
   for (const [text, cause] of Object.entries(cases)) {
     const parsed = parseCron(text);

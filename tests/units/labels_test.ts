@@ -21,10 +21,10 @@ Deno.test("findKeyFault() says what is wrong with a label key", () => {
     ["\u00e4", `a name ${RULE}`],
     ["__proto__", `a name ${RULE}`],
     ["a".repeat(64), "name longer than 63 characters"],
-    ["Example.com/a", `the part before the "/" is no DNS name in lower case`],
-    ["a..b/c", `the part before the "/" is no DNS name in lower case`],
-    ["a-.b/c", `the part before the "/" is no DNS name in lower case`],
-    [`${"a".repeat(254)}/b`, `the part before the "/" is no DNS name in lower case`],
+    ["Example.com/a", `the part before the "/" is not a DNS name in lower case`],
+    ["a..b/c", `the part before the "/" is not a DNS name in lower case`],
+    ["a-.b/c", `the part before the "/" is not a DNS name in lower case`],
+    [`${"a".repeat(254)}/b`, `the part before the "/" is not a DNS name in lower case`],
     ["a".repeat(318), "longer than 317 characters"],
   ];
   for (const [key, fault] of faults) assertEquals(findKeyFault(key), fault, key);

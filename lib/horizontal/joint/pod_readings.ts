@@ -191,7 +191,7 @@ function isClippedByLimit({ rule }: RequestOwner, { shortage }: Pick<AutoscalerV
 
 function toUnknownRequest({ pod }: WorkloadPod, container: string, resource: Resource): RequestProblem {
   const message =
-    `unknown request for ${resource} at birth of container ${container} of Pod ${pod.name}: it was resized ` +
+    `unknown initial request for ${resource} of container ${container} of Pod ${pod.name}: it was resized ` +
     "before podfit saw it, and no template has it; delete the pod, or set metadata.baseline of the trigger";
   return { reason: "BaselineUnavailable", message };
 }

@@ -151,8 +151,8 @@ function toGrowthNotice(
   { lo, hi }: Extract<Proposal, { kind: "proposal" }>,
 ): ReplicasNotice {
   const message =
-    `Pods may grow in place to more than ${WIDE_GROWTH} times the ${type} request that they were born with: ` +
-    `full-grown ones need ${lo} replicas now, as born ${hi}. Where that is too few, raise minReplicaCount, or set ` +
+    `Pods may grow in place to more than ${WIDE_GROWTH} times the ${type} request that they were created with: ` +
+    `with their largest request they need ${lo} replicas now, with their initial one ${hi}. If that is too few, raise minReplicaCount, or set ` +
     "baseline: initial in the trigger's metadata";
   return { name: "KEDAScalerInfo", message };
 }

@@ -72,7 +72,7 @@ function parseHeaders(metadata: Metadata): readonly (readonly [string, string])[
   if (wrong === undefined) return headers;
   metadata.report(
     "customHeaders",
-    `Cannot use ${quote(wrong[0])} as custom header: its name or value is none that HTTP has`,
+    `Cannot use ${quote(wrong[0])} as custom header: HTTP does not allow its name or value`,
   );
   return [];
 }

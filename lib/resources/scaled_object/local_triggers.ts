@@ -33,10 +33,10 @@ export function parseResourceTrigger(
   const metadata = openMetadata(fields, { type, keys: KEYS, warnings: findings.warnings });
   if (metadata === null) return null;
   if (metadata.has("type")) {
-    metadata.report("type", "Cannot use type in metadata: KEDA 2.18 removed it, write metricType beside metadata");
+    metadata.report("type", "Cannot use type in metadata: KEDA 2.18 removed it, write metricType next to metadata");
   }
   if (fields.has("authenticationRef")) {
-    metadata.warn("authenticationRef", `Cannot use authenticationRef: ${type} asks nobody, it has no effect`);
+    metadata.warn("authenticationRef", `Cannot use authenticationRef: ${type} sends no request, so it has no effect`);
   }
   const target = parseResourceTarget(fields, metadata);
   const baseline = parseBaseline(metadata);

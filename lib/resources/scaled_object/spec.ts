@@ -185,7 +185,7 @@ function parseFallback(spec: Fields, { types, hasFormula, warnings }: FallbackCo
   fallback.require(["failureThreshold", "replicas"]);
   const behavior = fallback.word("behavior", FALLBACK_BEHAVIORS) ?? "static";
   if (behavior === "scalingModifiers" && !hasFormula) {
-    fallback.report("behavior", "Cannot use behavior scalingModifiers: there is no advanced.scalingModifiers.formula");
+    fallback.report("behavior", "Cannot use behavior scalingModifiers: it needs advanced.scalingModifiers.formula");
   }
   if (!hasFormula && types.every(isResourceType)) {
     fallback.reportWhole("Cannot use fallback: cpu and memory triggers have none, add another trigger or remove it");

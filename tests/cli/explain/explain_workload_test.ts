@@ -8,13 +8,13 @@ import { CPU_50, ReplicasRun, scaledObject } from "../../support/replicas_run.ts
 
 const HELD = [
   "deployment/web has 2 replicas, which podfit has not changed in the 2m of its records; it stays (VerticalFirst): pods can",
-  "still grow in place, and would be too few if they were as small as at birth.",
+  "still grow in place, and would be too few with their initial requests.",
   "",
   "deployment/web of namespace default, by ScaledObject web; as of 0s ago (11:02:11Z)",
   "",
   "Replicas",
-  "  2 replicas now, wanted 2 (VerticalFirst: pods can still grow in place, and would be too few if they were as small as",
-  "    at birth)",
+  "  2 replicas now, wanted 2 (VerticalFirst: pods can still grow in place, and would be too few with their initial",
+  "    requests)",
   "  the triggers ask for 2; the windows make it 2; bounds and rates 2",
   "",
   "Triggers",

@@ -10,7 +10,7 @@ Deno.test("toTolerance() is a tenth where the behavior says nothing, in each dir
   assertEquals(toTolerance(behavior({}, { tolerance: 0 })), { up: 0.1, down: 0 });
 });
 
-Deno.test("isWithin() has both ends within, and neither infinity nor what is no number (R36)", () => {
+Deno.test("isWithin() has both ends within, and neither infinity nor what is not a number (R36)", () => {
   const tolerance = { up: 0.1, down: 0.1 };
   assertEquals([0.9, 1.1, 0.89, 1.11, Infinity, NaN].map((ratio) => isWithin(ratio, tolerance)), [
     ...[true, true],

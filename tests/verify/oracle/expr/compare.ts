@@ -86,7 +86,7 @@ function compareSchedule(
   if (refused !== undefined) {
     if (refusal !== undefined) return [];
     // Never, by the real one, is a time that is not found.
-    const isNever = refused.message.endsWith("there is no such time") && Next.every((at) => at === null);
+    const isNever = refused.message.endsWith("no time matches it") && Next.every((at) => at === null);
     return isNever ? [] : [`${texts.join(" - ")}: parses, but ${refused.message}`];
   }
   const [start, end] = parsed.flatMap((one) => one.ok ? [one.schedule] : []);
