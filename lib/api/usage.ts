@@ -1,6 +1,6 @@
 /**
- * Usage of pods, in the shape that every source of it gives: a kubelet's summary, the cgroups of a node, or metrics.k8s.io. The sources
- * write these types and the core reads them.
+ * Usage of pods, in the shape that every source of it gives: a kubelet's summary, the cgroups of a node, or
+ * metrics.k8s.io. The sources write these types and the core reads them.
  */
 
 /** CPU as the source has it: a counter since the instance started, or a rate over a window. */
@@ -9,8 +9,8 @@ export type Cpu =
   | { readonly kind: "rate"; readonly millicores: number; readonly windowMs: number };
 
 /**
- * A kubelet passes on the kernel's total in microseconds (cAdvisor), or that of the runtime in nanoseconds, and does not
- * say which: https://github.com/google/cadvisor/blob/v0.56.2/container/libcontainer/handler.go (setPSIData)
+ * A kubelet passes on the kernel's total in microseconds (cAdvisor), or that of the runtime in nanoseconds, and does
+ * not say which: https://github.com/google/cadvisor/blob/v0.56.2/container/libcontainer/handler.go (setPSIData)
  */
 export interface PsiHint {
   /** What the total was taken for. No difference spans a change of it. */
@@ -19,7 +19,10 @@ export interface PsiHint {
   readonly percent: number;
 }
 
-/** How long a container's CPU was held back, in total since its instance started (L20); `null` = not measured. */
+/**
+ * How long a container's CPU was held back, in total since its instance started; `null` = not measured.
+ * Clauses: L20.
+ */
 export interface Pressure {
   /** PSI `cpu.full`: some thread of it wanted to run and none did, ns. */
   readonly fullNs: number | null;
@@ -47,13 +50,16 @@ export interface Point {
   /** `null` when the source measures nothing of it. */
   readonly pressure: Pressure | null;
   /**
-   * Processes that were killed in it for memory since the instance began, its first one or another (L13); absent or
-   * `null` when the source doesn't count them.
+   * Processes that were killed in it for memory since the instance began, its first one or another; absent or `null`
+   * when the source doesn't count them.
    */
   readonly oomKills?: number | null;
 }
 
-/** The counter of a pod's own cgroup, which is read apart from those of its containers (L60). */
+/**
+ * The counter of a pod's own cgroup, which is read apart from those of its containers.
+ * Clauses: L60.
+ */
 export interface PodCpu {
   /** Epoch ms by the clock of the node. */
   readonly at: number;

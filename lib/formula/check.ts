@@ -1,6 +1,4 @@
-/**
- * Checks the types of a formula before it runs.
- */
+/** Checks the types of a formula before it runs. */
 import { quote } from "../units/untrusted.ts";
 import {
   type BinaryNode,
@@ -13,8 +11,6 @@ import {
   REFUSED_FUNCTIONS,
   type UnaryNode,
 } from "./syntax.ts";
-
-// Types as far as they are known before a formula runs (expr's checker/nature).
 
 type Type =
   | { readonly kind: "nil" | "bool" | "int" | "float" }
@@ -117,14 +113,15 @@ function isSameKind(a: Type, b: Type): boolean {
   return toKind(a) === toKind(b);
 }
 
-// Refuses what expr's checker refuses before a formula runs: unknown names, and types that do not fit (R62).
-
 interface Checked extends Typed {
   /** The triggers that it uses, in the order of their first use. */
   readonly names: readonly string[];
 }
 
-/** Throws FormulaError. `triggers` are floats; `null` takes every unknown name for one. */
+/**
+ * Throws FormulaError. `triggers` are floats; `null` takes every unknown name for one.
+ * Clauses: R62.
+ */
 export function checkFormula(node: Node, triggers: ReadonlySet<string> | null): Checked {
   const used = new Set<string>();
   const variables: ReadonlyMap<string, Type> = new Map();
@@ -250,8 +247,6 @@ function checkLet(place: CheckContext, node: Extract<Node, { kind: "let" }>): Ty
   return { node: { ...node, value: value.node, body: body.node }, type: body.type };
 }
 
-// The types of operators with two operands.
-
 /** Throws FormulaError. */
 function checkBinary(place: CheckContext, node: BinaryNode): Typed {
   const [left, right] = [place.check(place, node.left), place.check(place, node.right)];
@@ -303,8 +298,6 @@ function findBinaryType(operator: BinaryNode["operator"], left: Type, right: Typ
   }
 }
 
-// The types of functions of values (expr's builtin.Validate).
-
 /** Throws FormulaError. */
 function checkCall(place: CheckContext, node: CallNode): Typed {
   const items = node.items.map((item) => place.check(place, item));
@@ -348,7 +341,10 @@ function findCallType(name: CallNode["name"], items: readonly Type[]): Type {
   }
 }
 
-/** What follows an array, or something unknown, is not looked at; and the type is that of the first item, whatever the others are. */
+/**
+ * What follows an array, or something unknown, is not looked at; and the type is that of the first item, whatever the
+ * others are.
+ */
 function findAggregateType(name: CallNode["name"], items: readonly Type[]): Type {
   const isList = (item: Type) => isOpen(item) || item.kind === "array";
   const end = items.findIndex(isList);
@@ -367,8 +363,6 @@ function requireArray(name: string, type: Type): void {
     throw new FormulaError(`${name}() takes an array and not ${nameKind(type)}`);
   }
 }
-
-// The types of functions that look at each element of an array.
 
 /** Throws FormulaError. */
 function checkLoop(place: CheckContext, node: LoopNode): Typed {
@@ -421,8 +415,6 @@ function findLoopType(name: LoopNode["name"], { array, element, body }: Parts): 
       return body ?? UNKNOWN;
   }
 }
-
-// What the parts of the checker share: the names that mean something where they are, and the node with its type.
 
 interface Typed {
   /** The node, made more exact by what its type tells. */

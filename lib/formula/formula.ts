@@ -12,16 +12,20 @@ import { optimize } from "./optimize.ts";
 import { parseFormula } from "./parser.ts";
 import { type BinaryNode, FormulaError, isArray, type LoopNode, nameType, type Node, type Value } from "./syntax.ts";
 
-// From a formula's text to a program, or to the sentence that says what is wrong with it (R62, R63).
-
 type CompiledExpr = Parsed<{ program: Program }>;
 
 interface CompileOptions {
-  /** The triggers that a formula may use; any other name is refused. Without it every unknown name is taken for a trigger. */
+  /**
+   * The triggers that a formula may use; any other name is refused. Without it every unknown name is taken for a
+   * trigger.
+   */
   readonly names?: readonly string[];
 }
 
-/** Compiles `formula` as KEDA does, wrapped in float(...). Never throws, also not on hostile text. */
+/**
+ * Compiles `formula` as KEDA does, wrapped in float(...). Never throws, also not on hostile text.
+ * Clauses: R62, R63.
+ */
 export function compileExpr(text: string, { names }: CompileOptions = {}): CompiledExpr {
   try {
     return { ok: true, program: compile(text, names ?? null) };
@@ -44,7 +48,10 @@ function compile(text: string, names: readonly string[] | null): Program {
   return { names: checked.names, run: (values) => toResult(text, () => evaluate(node, values)) };
 }
 
-/** KEDA's castToFloatIfNecessary(): https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_webhook.go */
+/**
+ * KEDA's castToFloatIfNecessary():
+ * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_webhook.go
+ */
 function wrap(text: string): { readonly before: string; readonly after: string } {
   const name = "_kedaCompositeResult";
   if (text.includes("??")) {
@@ -70,11 +77,9 @@ function toResult(text: string, run: () => Value): ProgramResult {
   }
 }
 
-// Runs a formula.
-
 /**
- * Steps that one run may take: nodes that are evaluated, and elements that are made or visited. Each element of each array has
- * cost a step, so this bounds also how many there are.
+ * Steps that one run may take: nodes that are evaluated, and elements that are made or visited. Each element of each
+ * array has cost a step, so this bounds also how many there are.
  */
 export const MAX_STEPS = 10_000;
 
@@ -210,8 +215,6 @@ function requireBool(value: Value, what = "a condition"): boolean {
   if (typeof value !== "boolean") throw new FormulaError(`${what} is ${nameType(value)} and not a bool`);
   return value;
 }
-
-// Functions that look at each element of an array.
 
 /** Throws FormulaError. Looks at no element behind the one that settles the answer. */
 function evaluateLoop(node: LoopNode, frame: Frame): Value {

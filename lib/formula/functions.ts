@@ -6,9 +6,10 @@
 import { quote } from "../units/untrusted.ts";
 import { FormulaError, type FunctionName, isArray, isNumber, nameType, type Node, type Value } from "./syntax.ts";
 
-// What a part of a formula sees while it runs.
-
-/** Arrays within arrays: what walks through them calls itself, and a stack has an end. The parser admits no deeper ones as text. */
+/**
+ * Arrays within arrays: what walks through them calls itself, and a stack has an end. The parser admits no deeper ones
+ * as text.
+ */
 const MAX_NESTING = 200;
 
 export interface Frame {
@@ -35,7 +36,10 @@ export function spend({ steps }: Frame, count: number | bigint): void {
   steps.left -= Number(count);
 }
 
-/** Spends a step for each element of `list`, and returns it. `depth` arrays are around it. Throws FormulaError beyond a bound. */
+/**
+ * Spends a step for each element of `list`, and returns it. `depth` arrays are around it. Throws FormulaError beyond a
+ * bound.
+ */
 function enter(frame: Frame, list: readonly Value[], depth: number): readonly Value[] {
   requireDepth(depth);
   spend(frame, list.length);
@@ -48,9 +52,10 @@ function requireDepth(depth: number): void {
   throw new FormulaError(`arrays are nested deeper than ${MAX_NESTING} levels: simplify it`);
 }
 
-// Functions of values as expr 1.17.8 computes them (builtin/lib.go).
-
-/** Each element that a function visits takes a step. Throws FormulaError for a value that a function does not take, and beyond a bound. */
+/**
+ * Each element that a function visits takes a step. Throws FormulaError for a value that a function does not take, and
+ * beyond a bound.
+ */
 export function callFunction(name: FunctionName, items: readonly Value[], frame: Frame): Value {
   const [first = null] = items;
   switch (name) {
@@ -107,7 +112,10 @@ function toList(name: string, value: Value): readonly Value[] {
   return value;
 }
 
-/** What is no array sorts to an empty one, as in expr. A step for each element; there are at most 14 comparisons for each. */
+/**
+ * What is no array sorts to an empty one, as in expr. A step for each element; there are at most 14 comparisons for
+ * each.
+ */
 function sortAscending(value: Value, frame: Frame): readonly Value[] {
   if (!isArray(value)) return [];
   return enter(frame, value, 0).toSorted((a, b) => isLess(a, b) ? -1 : isLess(b, a) ? 1 : 0);
@@ -123,7 +131,9 @@ interface Extreme extends Call {
   readonly isBetter: (best: Value, item: Value) => boolean;
 }
 
-/** Of numbers and of arrays of them, however nested; nil if there is none. Anything else is given back if it is alone. */
+/**
+ * Of numbers and of arrays of them, however nested; nil if there is none. Anything else is given back if it is alone.
+ */
 function findExtreme(items: readonly Value[], { isBetter, ...call }: Extreme): Value {
   const [only = null] = items;
   if (items.length === 1 && !isNumber(only) && !isArray(only)) return only;
@@ -157,7 +167,8 @@ function computeMean(items: readonly Value[], frame: Frame): number {
 }
 
 /**
- * An array within an array is summed by itself first, and an argument that is an array is not: doubles notice the order.
+ * An array within an array is summed by itself first, and an argument that is an array is not: doubles notice the
+ * order.
  */
 function sumUp(
   items: readonly Value[],
@@ -189,12 +200,12 @@ function compareFloats(a: number, b: number): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-// Computes with integers of 64 bits and doubles as expr's runtime does, but that an integer which does not fit is an
-// error: Go wraps it (R62).
-
 export type Arithmetic = "+" | "-" | "*" | "/" | "%" | "**";
 
-/** Throws FormulaError for what is no number. */
+/**
+ * Throws FormulaError for what is no number.
+ * Clauses: R62.
+ */
 export function compute(operator: Arithmetic, left: Value, right: Value): bigint | number {
   if (!isNumber(left) || !isNumber(right)) {
     throw new FormulaError(`cannot compute ${nameType(left)} ${operator} ${nameType(right)}`);
@@ -223,8 +234,8 @@ export function isLess(left: Value, right: Value): boolean {
 }
 
 /**
- * As expr's ==: 1 equals 1.0, and arrays are equal by their elements, up to the first that differs. Each element of both takes
- * a step. Throws FormulaError beyond a bound.
+ * As expr's ==: 1 equals 1.0, and arrays are equal by their elements, up to the first that differs. Each element of
+ * both takes a step. Throws FormulaError beyond a bound.
  */
 export function isEqual(left: Value, right: Value, frame: Frame, depth = 0): boolean {
   if (isNumber(left) && isNumber(right)) {
@@ -238,7 +249,9 @@ export function isEqual(left: Value, right: Value, frame: Frame, depth = 0): boo
   });
 }
 
-/** Cuts a float towards zero. Throws FormulaError for what is no number, and for a float that no integer of 64 bits is. */
+/**
+ * Cuts a float towards zero. Throws FormulaError for what is no number, and for a float that no integer of 64 bits is.
+ */
 export function toInteger(value: Value): bigint {
   if (typeof value === "bigint") return value;
   if (typeof value !== "number") throw new FormulaError(`cannot make ${nameType(value)} an integer`);
@@ -280,8 +293,8 @@ function computeFloats(operator: "+" | "-" | "*", left: number, right: number): 
 }
 
 /**
- * x to the power of y as Go's math.Pow computes it: by squaring, to the last bit. Only a fractional exponent (other than a
- * half) goes through exp and log, whose last bit differs between processors in Go too.
+ * x to the power of y as Go's math.Pow computes it: by squaring, to the last bit. Only a fractional exponent (other
+ * than a half) goes through exp and log, whose last bit differs between processors in Go too.
  * https://cs.opensource.google/go/go/+/refs/tags/go1.26.0:src/math/pow.go
  */
 function power(x: number, y: number): number {

@@ -1,11 +1,6 @@
-/**
- * Splits the text of a formula into tokens.
- */
+/** Splits the text of a formula into tokens. */
 import { quote } from "../units/untrusted.ts";
 import { FormulaError } from "./syntax.ts";
-
-// Cuts a formula into tokens, as expr 1.17.8 does (parser/lexer). Strings are refused here already: a formula computes
-// with numbers (R62).
 
 interface Token {
   readonly kind: "operator" | "bracket" | "number" | "identifier" | "end";
@@ -14,7 +9,10 @@ interface Token {
   readonly at: number;
 }
 
-/** Throws FormulaError at a character that begins no token. */
+/**
+ * Throws FormulaError at a character that begins no token.
+ * Clauses: R62.
+ */
 export function tokenize(source: string): readonly Token[] {
   const tokens: Token[] = [];
   let at = 0;
@@ -118,8 +116,6 @@ function scanNumber(source: string, at: number): string {
   return text;
 }
 
-// Numbers as a formula writes them: `3`, `1_000`, `0x10`, `0b11`, `0o17`, `2.5`, `1e3`.
-
 /** An integer or a float. Throws FormulaError for what is neither, and for what is too large. */
 export function parseLiteral(text: string): bigint | number {
   const plain = text.replaceAll("_", "").toLowerCase();
@@ -139,8 +135,6 @@ function parseInteger(plain: string, text: string): bigint {
   if (value > MAX_INTEGER) throw new FormulaError(`integer ${quote(text)} is too large: write it as a float`);
   return value;
 }
-
-// A formula's tokens, read from the first to the last.
 
 export interface Tokens {
   readonly current: () => Token;

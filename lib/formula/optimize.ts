@@ -1,13 +1,7 @@
-/**
- * Rewrites a formula before it runs, as expr's optimizer does, because some results depend on it.
- */
+/** Rewrites a formula before it runs, as expr's optimizer does, because some results depend on it. */
 import { MAX_VISITS } from "./check.ts";
 import { type Arithmetic, compute, negate } from "./functions.ts";
 import { type BinaryNode, FormulaError, type Node, type UnaryNode, type Value } from "./syntax.ts";
-
-// Rewrites a formula as expr 1.17.8 does before it runs it (optimizer/). None of it is for speed here: the rewritten
-// formula can give another value, since sum([a, b, c]) becomes a + (b + c), and can miss an error, since count(x, p) >
-// 0 stops at the first hit.
 
 /** In expr's order. Throws FormulaError for a constant that cannot be computed. */
 export function optimize(node: Node): Node {
@@ -135,10 +129,10 @@ function isNumeral(value: unknown): boolean {
   return typeof value === "bigint" || typeof value === "number";
 }
 
-// Computes what is constant before a formula runs (expr's optimizer/fold.go). It shows: `a > 0 and false` is false
-// also where a is nil.
-
-/** Until nothing more changes. Throws FormulaError for what cannot be computed, e.g. 1 % 0, also where it would never run. */
+/**
+ * Until nothing more changes. Throws FormulaError for what cannot be computed, e.g. 1 % 0, also where it would never
+ * run.
+ */
 function fold(node: Node): Node {
   let [tree, hasChanged] = [node, true];
   for (let passes = 0; hasChanged && passes < MAX_PASSES; passes++) {
@@ -214,11 +208,10 @@ function findScalar(node: Node): Exclude<Value, readonly Value[]> {
   return node.value;
 }
 
-// Walks a formula's tree from its leaves to its root.
-
 /**
- * Gives the tree with each node replaced by what `visit` gives for it, its parts having been visited before. Throws FormulaError
- * for a tree of too many parts: `x in 1..3` becomes two comparisons of x, so trees grow, and double with each level.
+ * Gives the tree with each node replaced by what `visit` gives for it, its parts having been visited before. Throws
+ * FormulaError for a tree of too many parts: `x in 1..3` becomes two comparisons of x, so trees grow, and double with
+ * each level.
  */
 function rewrite(node: Node, visit: (node: Node) => Node): Node {
   let visits = 0;

@@ -1,6 +1,4 @@
-/**
- * Parses the tokens of a formula into a tree.
- */
+/** Parses the tokens of a formula into a tree. */
 import { quote } from "../units/untrusted.ts";
 import { parseLiteral, type Tokens } from "./lexer.ts";
 import {
@@ -15,8 +13,6 @@ import {
   STRING_OPERATORS,
   UNARY,
 } from "./syntax.ts";
-
-// From tokens to a tree, with the grammar of expr 1.17.8 (parser.go): each function here is one of its productions.
 
 interface ParseOptions {
   /** Names that are no functions, though expr has functions of these names. */
@@ -132,8 +128,6 @@ function parseConditional(place: ParseContext, first: Node): Node {
   return node;
 }
 
-// What operators stand between: numbers, names, calls, arrays, brackets, and operators of one operand.
-
 /** Throws FormulaError where no operand stands. */
 function parsePrimary(place: ParseContext): Node {
   const { tokens, isPredicate } = place;
@@ -202,8 +196,6 @@ function parsePostfix(place: ParseContext, first: Node): Node {
 
 const SLICE = "slices ([a:b]) are not supported: write the elements out, or use filter()";
 
-// Calls of functions: of values, and of those that look at each element of an array.
-
 /** The call of a function, from the bracket on. `first` comes from the left of a pipe. */
 function parseCall(place: ParseContext, { name, first }: { name: string; first: Node | null }): Node {
   const { tokens, triggers } = place;
@@ -260,8 +252,6 @@ function parseItems(place: ParseContext, close: string): readonly Node[] {
   tokens.next();
   return items;
 }
-
-// What the parts of the parser share: where they are, and what may stand in brackets.
 
 /** Where the parser is, and how deep. */
 interface ParseContext {

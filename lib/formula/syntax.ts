@@ -1,8 +1,4 @@
-/**
- * The nodes, operators, values and errors of a formula.
- */
-
-// A formula as a tree. The parser makes it; the checker and the optimizer put more exact nodes in the place of some.
+/** The nodes, operators, values and errors of a formula. */
 
 export type Node =
   | { readonly kind: "constant"; readonly value: Value }
@@ -30,7 +26,10 @@ export interface BinaryNode {
   readonly operator: BinaryOperator;
   readonly left: Node;
   readonly right: Node;
-  /** Set by the checker: both sides of == (the left one of `in`) are integers by type, and a value that is none is an error. */
+  /**
+   * Set by the checker: both sides of == (the left one of `in`) are integers by type, and a value that is none is an
+   * error.
+   */
   readonly isInteger?: boolean;
 }
 
@@ -81,8 +80,6 @@ export type FunctionName = typeof FUNCTION_NAMES[number];
 export const LOOP_NAMES = ["all", "any", "none", "one", "map", "filter", "find", "count", "sum", "reduce"] as const;
 
 export type LoopName = typeof LOOP_NAMES[number];
-
-// Operators, how strongly they bind, and what of expr's own vocabulary is not taken (parser/operator, builtin).
 
 interface Binding {
   readonly operator: BinaryOperator;
@@ -154,5 +151,8 @@ export function nameType(value: Value): string {
   return typeof value === "bigint" ? "an integer" : typeof value === "number" ? "a float" : "a bool";
 }
 
-/** Why a formula has no program or no value. Thrown inside of lib/units/expr only: compileExpr() and Program.run() turn it into a message. */
+/**
+ * Why a formula has no program or no value. Thrown inside of lib/units/expr only: compileExpr() and Program.run() turn
+ * it into a message.
+ */
 export class FormulaError extends Error {}

@@ -8,8 +8,6 @@ import type { Formula, ScaledObject } from "../model/scaled_object.ts";
 import { milliToDouble } from "../units/numbers.ts";
 import { COMPOSITE_METRIC_NAME, type CompositeMetric, type ExternalMetric } from "./external_metrics.ts";
 
-// Is a ScaledObject active, and by which triggers (R51, R63), as KEDA's getScaledObjectState.
-
 /** What the poll half goes by. */
 export interface Activity {
   readonly isActive: boolean;
@@ -19,7 +17,10 @@ export interface Activity {
   readonly activeMetrics: readonly string[];
 }
 
-/** `composite` is `null` without a formula. */
+/**
+ * `composite` is `null` without a formula.
+ * Clauses: R51, R63.
+ */
 export function computeActivity(
   object: ScaledObject,
   metrics: readonly ExternalMetric[],
@@ -49,9 +50,6 @@ function computeFormulaActivity({ activationTarget }: Formula, composite: Compos
   return { isActive, isError: false, activeMetrics: isActive ? [COMPOSITE_METRIC_NAME] : [] };
 }
 
-// What the poll half does next (R52, R53): the table of KEDA's RequestScale.
-// https://github.com/kedacore/keda/blob/v2.20.2/pkg/scaling/executor/scale_scaledobjects.go
-
 export type ActivationStep =
   /** From zero or idle to at least one. */
   | "activate"
@@ -76,6 +74,10 @@ export interface ActivationCase extends Pick<ScaledObject, "idleReplicas" | "min
   readonly replicas: number;
 }
 
+/**
+ * https://github.com/kedacore/keda/blob/v2.20.2/pkg/scaling/executor/scale_scaledobjects.go
+ * Clauses: R52, R53.
+ */
 export function chooseActivationStep(it: ActivationCase): ActivationStep {
   return it.isActive ? chooseActive(it) : chooseInactive(it);
 }
@@ -92,9 +94,10 @@ function chooseInactive({ isError, hasFallback, idleReplicas, minReplicas, repli
   return idleReplicas === null && replicas < minReplicas ? "raise" : "rest";
 }
 
-// Performs a step of the poll half: which write, which conditions, and what is said of it (R52, R53, R56).
-
-/** What status.lastActiveTime can hold. */
+/**
+ * What status.lastActiveTime can hold.
+ * Clauses: R52, R53, R56.
+ */
 export function toWholeSeconds(at: number): number {
   return Math.floor(at / 1000) * 1000;
 }

@@ -1,6 +1,4 @@
-/**
- * The activation loop: scales between zero (or idle) and the minimum, as KEDA's checkScalers and RequestScale.
- */
+/** The activation loop: scales between zero (or idle) and the minimum, as KEDA's checkScalers and RequestScale. */
 import type {
   ReplicasInput,
   ReplicasObservation,
@@ -31,10 +29,9 @@ import {
 } from "./conditions.ts";
 import { evaluateTriggers, type Evaluation, reportActivation } from "./evaluation.ts";
 
-// The poll half: activation, deactivation and idle (R50 to R53), as KEDA's checkScalers and RequestScale.
-
 type PollObservation = Extract<ReplicasObservation, { readonly kind: "poll" }>;
 
+/** Clauses: R50, R51, R52, R53. */
 export function runActivationLoop(
   before: ReplicasState,
   { scale, triggers: readings, readyPods }: PollObservation,
@@ -81,8 +78,6 @@ function toActivationReport(
   return { half: "poll", replicas, desired, reason, message, triggers, need: null, stabilized: null };
 }
 
-// Performs a step of the poll half: which write, which conditions, and what is said of it (R52, R53, R56).
-
 /** What a step comes to. */
 interface StepResult {
   readonly write: ScaleWrite | null;
@@ -104,6 +99,7 @@ interface StepFacts {
   readonly activeMetrics: readonly string[];
 }
 
+/** Clauses: R52, R53, R56. */
 function takeStep(step: ActivationStep, facts: StepFacts): StepResult {
   return STEPS[step](facts);
 }

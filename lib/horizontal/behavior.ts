@@ -13,10 +13,6 @@ import {
   type ScalingRules,
 } from "../model/scaled_object.ts";
 
-// Stabilization (R41, R42): replicas follow the needs of a whole window, not the last one. As the HPA controller's
-// stabilizeRecommendation and stabilizeRecommendationWithBehaviors.
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go
-
 export interface StabilizationInput {
   readonly now: number;
   readonly replicas: number;
@@ -35,6 +31,10 @@ interface StabilizedNeed {
 /** --horizontal-pod-autoscaler-downscale-stabilization. */
 const DOWN_WINDOW_MS = 300_000;
 
+/**
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go
+ * Clauses: R41, R42.
+ */
 export function stabilize(history: ScalingHistory, input: StabilizationInput): StabilizedNeed {
   const { behavior } = input;
   return behavior === null
@@ -64,10 +64,6 @@ function stabilizeWithBehavior(
   };
 }
 
-// How far replicas may go at once (R41, R43), in doubles of just this order: 100 and 10 % are 111, 10 less 90 % are 0.
-// As the HPA controller's convertDesiredReplicasWithRules and convertDesiredReplicasWithBehaviorRate.
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go
-
 export interface RateInput {
   readonly now: number;
   readonly replicas: number;
@@ -86,6 +82,10 @@ export interface LimitedReplicas {
   readonly limit: ScalingLimit | null;
 }
 
+/**
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go
+ * Clauses: R41, R43.
+ */
 export function limitRate(history: ScalingHistory, input: RateInput): LimitedReplicas {
   const { behavior, replicas, stabilized, minReplicas, maxReplicas } = input;
   if (behavior === null) return limitWithoutBehavior(input);
@@ -147,11 +147,6 @@ function computePeriodStart(
   return replicas - sum(ups) + sum(downs);
 }
 
-// What the tick half remembers of an object: its needs and its own writes, as the HPA controller keeps them (R31, R44,
-// R45). Nothing is changed in place: each function gives the next history.
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go (storeScaleEvent,
-// markScaleEventsOutdated)
-
 /** A write of the tick half that the API server took; `now` is the due time of its tick. */
 export interface Rescale {
   readonly from: number;
@@ -160,7 +155,11 @@ export interface Rescale {
   readonly behavior: Behavior | null;
 }
 
-/** At first sight what is there counts as needed: no scale-in for one window (R31). */
+/**
+ * At first sight what is there counts as needed: no scale-in for one window.
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go
+ * Clauses: R31, R44, R45.
+ */
 export function startHistory(replicas: number, now: number): ScalingHistory {
   return { needs: [{ replicas, at: now }], ups: [], downs: [] };
 }
@@ -183,7 +182,10 @@ function recordNeed(
   return { ...history, needs: putInSlot(history.needs, need, slot) };
 }
 
-/** The longest period of the direction alone decides: it may be shorter than one of the other direction that still asks (R44). */
+/**
+ * The longest period of the direction alone decides: it may be shorter than one of the other direction that still asks.
+ * Clauses: R44.
+ */
 function storeEvent(
   events: readonly ScaleEvent[],
   event: ScaleEvent,
@@ -199,9 +201,11 @@ function putInSlot<T>(list: readonly T[], item: T, slot: number): readonly T[] {
   return slot < 0 ? [...list, item] : list.with(slot, item);
 }
 
-// What pausing does (R55, R56), as KEDA's handlePause and newHPAForScaledObject.
-
-/** The tick half's behavior: a paused direction is Disabled, and so `behavior` is present, with defaults where it was absent. */
+/**
+ * The tick half's behavior: a paused direction is Disabled, and so `behavior` is present, with defaults where it was
+ * absent.
+ * Clauses: R55, R56.
+ */
 export function disablePausedDirections({ behavior, annotations }: ScaledObject): Behavior | null {
   const { isScaleInPaused, isScaleOutPaused } = annotations;
   if (!isScaleInPaused && !isScaleOutPaused) return behavior;

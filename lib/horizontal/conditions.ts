@@ -1,17 +1,16 @@
-/**
- * The conditions of a ScaledObject, in the words of KEDA and of the HPA controller.
- */
+/** The conditions of a ScaledObject, in the words of KEDA and of the HPA controller. */
 import type { Condition, Conditions } from "../model/replicas_state.ts";
 import type { ScalingLimit } from "./behavior.ts";
-
-// The conditions that the fold sets itself, in KEDA's words and HPA's (R3, R30, R52, R53, R55, R72, R91). Those of the
-// tick half are in tick/. https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/condition_types.go
 
 export const READY_MESSAGE = "ScaledObject is defined correctly and is ready for scaling";
 
 export const PAUSED_MESSAGE = "ScaledObject is paused";
 
-/** `warnings` are what skipped checks leave to say (R77). */
+/**
+ * `warnings` are what skipped checks leave to say.
+ * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/condition_types.go
+ * Clauses: R3, R30, R52, R53, R55, R72, R77, R91.
+ */
 export function toReady(message: string, warnings: readonly string[] = []): Condition {
   const said = [message, ...warnings.map((warning) => `warning: ${warning}`)].join("; ");
   return { status: "True", reason: "ScaledObjectReady", message: said };
@@ -96,7 +95,10 @@ export function toFailedUpdateScale(cause: string): Condition {
   return { status: "False", reason: "FailedUpdateScale", message };
 }
 
-/** HPAActive while the tick half rests at idleReplicaCount (R54). */
+/**
+ * HPAActive while the tick half rests at idleReplicaCount.
+ * Clauses: R54.
+ */
 export const IDLE_SCALING_DISABLED: Condition = {
   status: "True",
   reason: "ScalingDisabled",
@@ -115,8 +117,6 @@ function formatInactive(message: string): string {
   return `HPA is not actively scaling: ${message}`;
 }
 
-// What the conditions HPAActive, AbleToScale and ScalingLimited say of a tick (R91), in the HPA controller's words.
-
 /** AbleToScale where no need was found. */
 export const GOT_SCALE: Condition = {
   status: "True",
@@ -131,7 +131,10 @@ export const SCALING_DISABLED: Condition = {
   message: "scaling is disabled since the replica count of the target is zero",
 };
 
-/** AbleToScale once a write of the tick half is accepted. */
+/**
+ * AbleToScale once a write of the tick half is accepted.
+ * Clauses: R91.
+ */
 export function toRescaled(replicas: number): Condition {
   const message = `the HPA controller was able to update the target scale to ${replicas}`;
   return { status: "True", reason: "SucceededRescale", message };

@@ -20,9 +20,6 @@ import {
 import { computeExternalMetrics, countFailures, hasTriggerInFallback } from "./fallback.ts";
 import type { Proposal } from "./replica_calculator.ts";
 
-// What both halves do with the readings of external triggers: count failures, let fallback stand in, run the formula
-// (R40, R61, R70, R72).
-
 /** The triggers of one pass. */
 export interface Evaluation {
   /** With failures counted, condition Fallback set, and what people are notified of noted. */
@@ -44,6 +41,7 @@ interface EvaluationFacts {
   readonly readyPods: number | null;
 }
 
+/** Clauses: R40, R61, R70, R72. */
 export function evaluateTriggers(before: ReplicasState, { object, half, ...facts }: EvaluationFacts): Evaluation {
   const failures = countFailures(before.failures, object, facts.readings);
   const metrics = computeExternalMetrics(object, { ...facts, failures });
@@ -56,11 +54,12 @@ export function evaluateTriggers(before: ReplicasState, { object, half, ...facts
   return { state: { ...before, failures, conditions, notified }, metrics, composite, notices };
 }
 
-// What log, metrics and people learn of each trigger (R94).
-
 type TriggerValues = Pick<Evaluation, "metrics" | "composite">;
 
-/** In the order of the triggers, the formula last. With a formula the activity of single triggers says nothing. */
+/**
+ * In the order of the triggers, the formula last. With a formula the activity of single triggers says nothing.
+ * Clauses: R94.
+ */
 export function reportActivation(object: ScaledObject, values: TriggerValues): readonly TriggerReport[] {
   const { formula } = object;
   const isActive = formula === null ? true : null;

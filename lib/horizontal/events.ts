@@ -1,8 +1,8 @@
 /**
  * The events on a ScaledObject, and what was reported already.
  *
- * An event is sent when a matter begins or changes, not at each evaluation. Most follow from conditions; the others
- * are about triggers, writes and the start of scaling.
+ * An event is sent when a matter begins or changes, not at each evaluation. Most follow from conditions; the others are
+ * about triggers, writes and the start of scaling.
  */
 import type { ReplicasNotice, ReplicasNoticeName, ScaleWrite } from "../model/replicas_decision.ts";
 import type { Condition, Conditions, ConditionType, ReportedTopics } from "../model/replicas_state.ts";
@@ -14,9 +14,10 @@ import {
 } from "../model/scaled_object.ts";
 import { COMPOSITE_METRIC_NAME, type CompositeMetric, type ExternalMetric } from "./external_metrics.ts";
 
-// The events that follow from conditions: each when it begins to hold, or ends (R92).
-
-/** What changed between two passes, in the order of the table. */
+/**
+ * What changed between two passes, in the order of the table.
+ * Clauses: R92.
+ */
 export function listConditionNotices(before: Conditions, after: Conditions): readonly ReplicasNotice[] {
   return CONDITION_NOTICES.flatMap(({ type, name, isNews, message }) => {
     const now = after[type];
@@ -66,12 +67,13 @@ function hasReason(reason: string): ConditionNotice["isNews"] {
   return (before, now) => now.reason === reason && (before?.reason !== reason || before.message !== now.message);
 }
 
-// KEDAScalerFailed and KEDAMetricSourceFailed (R92): once when a trigger begins to fail, or fails otherwise.
-
 /** What fails now: by topic, why it does; `null` = it does not. */
 type TriggerErrors = readonly (readonly [topic: string, error: string | null])[];
 
-/** `composite` is `null` without a formula. */
+/**
+ * `composite` is `null` without a formula.
+ * Clauses: R92.
+ */
 export function reportFailedTriggers(
   before: ReportedTopics,
   metrics: readonly ExternalMetric[],
@@ -110,8 +112,6 @@ export function dropRemovedTriggers(notified: ReportedTopics, object: ScaledObje
   return Object.fromEntries(Object.entries(notified).filter(([topic]) => isKept(topic)));
 }
 
-// KEDAScalersStarted and KEDAScalersStopped (R92): podfit looks after the object, or no more.
-
 /** What comes of it for what is notified. */
 interface ScalersReport {
   readonly notified: ReportedTopics;
@@ -120,7 +120,10 @@ interface ScalersReport {
 
 const SCALERS_TOPIC = "scalers";
 
-/** Also told by each new podfit, as KEDA's does. */
+/**
+ * Also told by each new podfit, as KEDA's does.
+ * Clauses: R92.
+ */
 export function reportScalersStarted(before: ReportedTopics): ScalersReport {
   if (findTopic(before, SCALERS_TOPIC) !== null) return { notified: before, notices: [] };
   const notice: ReplicasNotice = { name: "KEDAScalersStarted", message: "Started scalers watch" };
@@ -133,9 +136,10 @@ export function reportScalersStopped(before: ReportedTopics): ScalersReport {
   return { notified: setTopic(before, SCALERS_TOPIC, null), notices: [notice] };
 }
 
-// The words of events on ScaledObjects, KEDA's where it has them (R76, R92).
-
-/** An HPA was deleted, and its object goes on from its replicas. */
+/**
+ * An HPA was deleted, and its object goes on from its replicas.
+ * Clauses: R76, R92.
+ */
 export function toTransferredNotice(hpa: {
   readonly name: string;
   /** spec.minReplicas; `null` where absent. */
@@ -169,9 +173,10 @@ export function toFailedWriteNotice(write: ScaleWrite, cause: string, object: Sc
   return { name: "FailedRescale", message: `${message}; error: ${cause}` };
 }
 
-// What people have been notified of: a matter is news when it begins or changes, not at each pass (R92, C50).
-
-/** `value` is what is now so of the topic, `null` = nothing. The same object when that is no news. */
+/**
+ * `value` is what is now so of the topic, `null` = nothing. The same object when that is no news.
+ * Clauses: C50, R92.
+ */
 export function setTopic(notified: ReportedTopics, topic: string, value: string | null): ReportedTopics {
   if (findTopic(notified, topic) === value) return notified;
   const rest = Object.entries(notified).filter(([one]) => one !== topic);

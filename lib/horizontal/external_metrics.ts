@@ -15,9 +15,6 @@ import {
 } from "../model/scaled_object.ts";
 import { milliToDouble, truncMilli } from "../units/numbers.ts";
 
-// What a formula makes of the external triggers (R61, R63, R64), as KEDA's HandleScalingModifiers.
-// https://github.com/kedacore/keda/blob/v2.20.2/pkg/scaling/modifiers/formula.go
-
 /** status.compositeScalerName. */
 export const COMPOSITE_METRIC_NAME = "composite-metric";
 
@@ -33,7 +30,12 @@ interface CompositeFacts {
   readonly half: "poll" | "tick";
 }
 
-/** A trigger in fallback makes it the fallback's value. The tick half then does not mind that another one fails; the poll half does. */
+/**
+ * A trigger in fallback makes it the fallback's value. The tick half then does not mind that another one fails; the
+ * poll half does.
+ * https://github.com/kedacore/keda/blob/v2.20.2/pkg/scaling/modifiers/formula.go
+ * Clauses: R61, R63, R64.
+ */
 export function computeComposite(formula: Formula, { metrics, fallback, half }: CompositeFacts): CompositeMetric {
   const failed = metrics.find(({ result }) => result.kind === "failed");
   const fallen = metrics.find(({ result }) => result.kind === "fallback");
@@ -43,8 +45,6 @@ export function computeComposite(formula: Formula, { metrics, fallback, half }: 
   if (fallen?.result.kind === "fallback") return { kind: "value", milli: fallen.result.milli };
   return runFormula(formula, { metrics, fallback });
 }
-
-// What each external trigger came to in one pass of either half, once fallback has had its say (R17, R51, R70, R71).
 
 /** One external trigger and its value. */
 export interface ExternalMetric {
@@ -61,6 +61,7 @@ export type MetricResult =
   | { readonly kind: "nil"; readonly error: string }
   | { readonly kind: "failed"; readonly error: string };
 
+/** Clauses: R17, R51, R70, R71. */
 function runFormula(formula: Formula, { metrics, fallback }: Omit<CompositeFacts, "half">): CompositeMetric {
   const result = formula.program.run(Object.fromEntries(listFormulaValues(metrics)));
   switch (result.kind) {
@@ -93,12 +94,12 @@ function failComposite(error: string): CompositeMetric {
   return { kind: "failed", error };
 }
 
-// What the tick half asks for proposals: each trigger, or where there is a formula its one value beside the cpu and
-// memory triggers (R61).
-
 export type ScalingMetric = Trigger | { readonly kind: "composite"; readonly formula: Formula };
 
-/** In the order of the triggers, the formula last. */
+/**
+ * In the order of the triggers, the formula last.
+ * Clauses: R61.
+ */
 export function listScalingMetrics(object: ScaledObject): readonly ScalingMetric[] {
   const { triggers, formula } = object;
   if (formula === null) return triggers;

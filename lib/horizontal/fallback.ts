@@ -16,15 +16,16 @@ import {
 import { milliToDouble, toMilli } from "../units/numbers.ts";
 import type { ExternalMetric, MetricResult } from "./external_metrics.ts";
 
-// What each external trigger came to in one pass of either half, once fallback has had its say (R17, R51, R70, R71).
-
 interface MetricFacts extends FallbackFacts {
   readonly readings: TriggerReadings;
   /** With this pass's readings counted. */
   readonly failures: Failures;
 }
 
-/** One for each external trigger, in their order. */
+/**
+ * One for each external trigger, in their order.
+ * Clauses: R17, R51, R70, R71.
+ */
 export function computeExternalMetrics(object: ScaledObject, facts: MetricFacts): readonly ExternalMetric[] {
   return listExternalTriggers(object).map((trigger) => ({
     trigger,
@@ -56,10 +57,12 @@ function toFallbackResult(
     : { kind: "fallback", milli, error };
 }
 
-// What stands for a trigger that has failed too often (R70, R71), as KEDA's doFallback.
-// https://github.com/kedacore/keda/blob/v2.20.2/pkg/fallback/fallback.go
-
-/** Counts each fresh evaluation, of either half, once; a repetition and a cached value count neither way. Without fallback nothing is counted. */
+/**
+ * Counts each fresh evaluation, of either half, once; a repetition and a cached value count neither way. Without
+ * fallback nothing is counted.
+ * https://github.com/kedacore/keda/blob/v2.20.2/pkg/fallback/fallback.go
+ * Clauses: R70, R71.
+ */
 export function countFailures(before: Failures, object: ScaledObject, readings: TriggerReadings): Failures {
   if (object.fallback === null) return {};
   const counts: [string, number][] = [];
@@ -94,7 +97,10 @@ function isInFallback(failures: Failures, metricName: string, fallback: Fallback
   return fallback !== null && (findFailureCount(failures, metricName) ?? 0) > fallback.failureThreshold;
 }
 
-/** Any trigger of the object is above its threshold (R72). */
+/**
+ * Any trigger of the object is above its threshold.
+ * Clauses: R72.
+ */
 export function hasTriggerInFallback(failures: Failures, object: ScaledObject): boolean {
   return listExternalTriggers(object).some(({ metricName }) => isInFallback(failures, metricName, object.fallback));
 }
@@ -107,7 +113,10 @@ interface FallbackFacts {
   readonly readyPods: number | null;
 }
 
-/** The value of a fallen trigger, thousandths: (1000 * target) * k, cut. `null` where there is none: of type Value, without ready pods. */
+/**
+ * The value of a fallen trigger, thousandths: (1000 * target) * k, cut. `null` where there is none: of type Value,
+ * without ready pods.
+ */
 export function toFallbackValue(
   object: ScaledObject,
   trigger: ExternalTrigger,

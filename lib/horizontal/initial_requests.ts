@@ -15,10 +15,6 @@ import {
   type Resources,
 } from "../units/resources.ts";
 
-// With which requests was a pod created (R82)? Its own spec says so, until somebody resizes it in place: then podfit's
-// record of it does, after a restart of podfit the template that it was made of, and at last what its siblings were
-// created with.
-
 /** Sizes by container name; plain JSON. Own properties only: a container may be named `constructor`. */
 export type ResourcesByContainer = Readonly<Record<string, Resources>>;
 
@@ -39,8 +35,9 @@ export interface PodWithInitialResources {
 }
 
 /**
- * The record after the pod was seen, first or again: sides that nobody has resized yet are as they were at birth. To be called
- * whenever a pod changes; the same object when it brings nothing new.
+ * The record after the pod was seen, first or again: sides that nobody has resized yet are as they were at birth. To be
+ * called whenever a pod changes; the same object when it brings nothing new.
+ * Clauses: R82.
  */
 export function nextInitialResources(before: ResourcesByContainer | null, pod: PodFacts): ResourcesByContainer {
   const record: Record<string, Resources> = {};
@@ -56,7 +53,9 @@ export function nextInitialResources(before: ResourcesByContainer | null, pod: P
   return isNew || before === null ? record : before;
 }
 
-/** Whether the record alone does not tell every request of the pod: then `revision` and `template` are worth reading. */
+/**
+ * Whether the record alone does not tell every request of the pod: then `revision` and `template` are worth reading.
+ */
 export function needsTemplate(pod: PodFacts, recorded: ResourcesByContainer | null): boolean {
   // Nobody has resized it. That is true of nearly every pod, and each is asked about at each tick.
   if (pod.resizes.length === 0) return false;
@@ -109,7 +108,10 @@ function findContainerResources(sizes: ResourcesByContainer | null, container: s
   return sizes !== null && Object.hasOwn(sizes, container) ? sizes[container] ?? null : null;
 }
 
-/** Of an even number the lower one, as siblings have it (L40). */
+/**
+ * Of an even number the lower one, as siblings have it.
+ * Clauses: L40.
+ */
 function findMedian(amounts: readonly number[]): number | null {
   return amounts.toSorted((a, b) => a - b)[Math.floor((amounts.length - 1) / 2)] ?? null;
 }

@@ -51,10 +51,10 @@ export function leaveReplicas(state: ReplicasState, notices: readonly ReplicasNo
   return { state, write: null, notices, report: null };
 }
 
-// The object or podfit appeared, the spec or an annotation changed, or an obstacle is gone (R6, R55, R57). No trigger
-// is asked.
-
-/** Unless it is paused, both halves run from now on. */
+/**
+ * Unless it is paused, both halves run from now on.
+ * Clauses: R6, R55, R57.
+ */
 export function applyChange(
   before: ReplicasState,
   scale: Scale,
@@ -89,9 +89,11 @@ function isSetByActivationLoop(ready: Condition | undefined): ready is Condition
   return ready?.reason === "TriggerError" || ready?.reason === "PartialTriggerError";
 }
 
-// What pausing does (R55, R56), as KEDA's handlePause and newHPAForScaledObject.
-
-/** Nothing runs any more. `scale` is `null` where no count may be written: it is, once, when the object or podfit appears or changes. */
+/**
+ * Nothing runs any more. `scale` is `null` where no count may be written: it is, once, when the object or podfit
+ * appears or changes.
+ * Clauses: R55, R56.
+ */
 export function applyPause(before: ReplicasState, scale: Scale | null, input: ReplicasInput): ReplicasOutcome {
   const { object } = input;
   const pausedReplicas = object.scaledObject?.annotations.pausedReplicas ?? null;
@@ -145,9 +147,10 @@ function isDirectionPaused(object: ScaledObject | null): boolean {
   return object !== null && (object.annotations.isScaleInPaused || object.annotations.isScaleOutPaused);
 }
 
-// What keeps both halves from running: said in conditions, which make the events (R3, R6, R30, R75, R78).
-
-/** The one word for log and metrics (C53, R94); `null` where conditions alone have one. */
+/**
+ * The one word for log and metrics; `null` where conditions alone have one.
+ * Clauses: C53, R3, R6, R30, R75, R78, R94.
+ */
 export function findBlockerReason(obstacle: Blocker): ReplicasReason | null {
   switch (obstacle.kind) {
     case "invalid":
@@ -183,11 +186,12 @@ function toBlockedConditions(obstacle: Blocker, { object }: ReplicasInput): Cond
   }
 }
 
-// What the API server made of a write (R44, R46, R52).
-
 type AnsweredObservation = Extract<ReplicasObservation, { readonly kind: "answered" }>;
 
-/** What was refused is wanted again at the next tick or poll, or not. */
+/**
+ * What was refused is wanted again at the next tick or poll, or not.
+ * Clauses: R44, R46, R52.
+ */
 export function applyAnswer(
   before: ReplicasState,
   { write, answer }: AnsweredObservation,
@@ -263,13 +267,15 @@ function setAbleToScale({ conditions }: ReplicasState, AbleToScale: Condition): 
   return { ...conditions, AbleToScale };
 }
 
-// The object is being deleted (R57): what is written and told then. Finalizers are the shell's.
-
 const DELETED_TOPIC = "deleted";
 
 const DELETED_NOTICE: ReplicasNotice = { name: "ScaledObjectDeleted", message: "ScaledObject was deleted" };
 
-/** Nothing is written but the replicas of before podfit, where that is asked for. Told once, written as often as it is asked. */
+/**
+ * Nothing is written but the replicas of before podfit, where that is asked for. Told once, written as often as it is
+ * asked.
+ * Clauses: R57.
+ */
 export function applyDeletion(before: ReplicasState, scale: Scale | null, input: ReplicasInput): ReplicasOutcome {
   const stopped = reportScalersStopped(before.notified);
   const isNews = findTopic(before.notified, DELETED_TOPIC) === null;

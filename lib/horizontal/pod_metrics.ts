@@ -2,8 +2,8 @@
  * How much CPU and memory do the pods of a workload use?
  *
  * A rate is computed from two samples of a container's counter, as metrics-server computes it. A pod's metric is what
- * the HPA controller would get from the metrics API. From the last usage podfit also sees whether the next scaling
- * loop should run early.
+ * the HPA controller would get from the metrics API. From the last usage podfit also sees whether the next scaling loop
+ * should run early.
  */
 import type { PodUsage, Point } from "../api/usage.ts";
 import { SILENCE_MS } from "../model/autoscaler.ts";
@@ -11,10 +11,6 @@ import type { NodeCapacity } from "../model/decision.ts";
 import { findContainer, type PodFacts } from "../model/pod.ts";
 import type { PodMetric, ReplicasReport } from "../model/replicas_decision.ts";
 import type { ResourceTrigger } from "../model/scaled_object.ts";
-
-// What a pod's containers use, as metrics-server remembers it: the rate between the last two samples of each (R20,
-// R21). Written after its storage, with podfit's own rules for what is old (C22):
-// https://github.com/kubernetes-sigs/metrics-server/blob/v0.9.0/pkg/storage/pod.go
 
 /** One pod's memory of its samples; plain JSON. */
 export interface PodRates {
@@ -47,7 +43,10 @@ interface RateContext {
 /** A rate over less is mostly noise: the samples of a source that has them more often are joined, ms. */
 const MIN_RATE_WINDOW_MS = 8_000;
 
-/** At this age, ms, a container's first sample is a rate since its start: what metrics-server does when it asks every 15 s. */
+/**
+ * At this age, ms, a container's first sample is a rate since its start: what metrics-server does when it asks every 15
+ * s.
+ */
 const MIN_FRESH_AGE_MS = 10_000;
 
 const MAX_FRESH_AGE_MS = 15_000;
@@ -55,7 +54,11 @@ const MAX_FRESH_AGE_MS = 15_000;
 /** More than any node has: 64 Ti of millicores or bytes. */
 const MAX_AMOUNT = 2 ** 46;
 
-/** The memory after one more reading of the pod; the same object where it brings nothing new. Never throws. */
+/**
+ * The memory after one more reading of the pod; the same object where it brings nothing new. Never throws.
+ * https://github.com/kubernetes-sigs/metrics-server/blob/v0.9.0/pkg/storage/pod.go
+ * Clauses: C22, R20, R21.
+ */
 export function nextRates(before: PodRates | null, usage: PodUsage, context: RateContext): PodRates {
   const { containers: known } = before ?? NO_RATES;
   // A kubelet is asked more often than it looks: most readings bring nothing new, and cost nothing.
@@ -89,7 +92,10 @@ function nextContainerRates(last: ContainerRates | null, point: Point, context: 
   return { instance, at, seenAt: context.readAt, counterNs, workingSetBytes, rate };
 }
 
-/** Since the sample before, or of a new container since its start; `null` = there is nothing to compare with, or the counter fell. */
+/**
+ * Since the sample before, or of a new container since its start; `null` = there is nothing to compare with, or the
+ * counter fell.
+ */
 function computeRate(
   before: ContainerRates | null,
   { container, at, counterNs }: Point & { readonly counterNs: number },
@@ -106,7 +112,10 @@ function toRate(usedNs: number, windowMs: number): ContainerRates["rate"] {
   return { nanocores: Math.trunc(usedNs / (windowMs / 1000)), windowMs };
 }
 
-/** After a silence a rate says nothing about now, and an older time is that of a clock that has stepped back (C22). */
+/**
+ * After a silence a rate says nothing about now, and an older time is that of a clock that has stepped back.
+ * Clauses: C22.
+ */
 function isOld({ seenAt }: ContainerRates, { readAt }: RateContext): boolean {
   return Math.abs(readAt - seenAt) >= SILENCE_MS;
 }
@@ -127,8 +136,6 @@ function isValidNumber(value: number): boolean {
   return value >= 0 && value < Infinity;
 }
 
-// What a pod uses now, as the metrics API would tell the HPA controller (R21 to R24).
-
 /** Which metric of which pod, and when. */
 interface PodMetricQuery {
   readonly pod: PodFacts;
@@ -139,8 +146,10 @@ interface PodMetricQuery {
 }
 
 /**
- * `null` = the pod is missing (R23): a container that runs has no sample yet, or none for so long, or its counter fell. The time and
- * the window are the whole pod's, also of one container's metric: those of the container whose sample ends first (R22).
+ * `null` = the pod is missing: a container that runs has no sample yet, or none for so long, or its counter fell. The
+ * time and the window are the whole pod's, also of one container's metric: those of the container whose sample ends
+ * first.
+ * Clauses: R21, R22, R23, R24.
  */
 export function findPodMetric(rates: PodRates | null, { pod, type, container, now }: PodMetricQuery): PodMetric | null {
   let [milli, isFound] = [0n, false];
@@ -167,16 +176,15 @@ function toMilliBytes(bytes: number): bigint {
   return BigInt(Math.trunc(bytes)) * 1000n;
 }
 
-// A tick that would raise replicas does not wait for its time (R7). What is remembered of the last one tells, at
-// little cost, whether fresh usage of the pods can lead to that.
-
 /** The tick half's period: the sync period of the HPA controller. */
 export const SCALING_LOOP_MS = 15_000;
 
 /** How soon after a tick, ms, another one may be due. */
 export const MIN_SCALING_INTERVAL_MS = 5_000;
 
-/** By the index of a cpu or memory trigger, the usage with which its target is met: below it no tick raises replicas. */
+/**
+ * By the index of a cpu or memory trigger, the usage with which its target is met: below it no tick raises replicas.
+ */
 export type TargetUsage = ReadonlyMap<number, number>;
 
 /** What the pods use, by the triggers that look at it. */
@@ -186,7 +194,10 @@ export interface TriggerUsage {
   readonly rates: readonly (PodRates | null)[];
 }
 
-/** By what a tick has just reported of that usage. */
+/**
+ * By what a tick has just reported of that usage.
+ * Clauses: R7.
+ */
 export function computeTargetUsage({ resources, rates }: TriggerUsage, { triggers }: ReplicasReport): TargetUsage {
   return new Map(resources.map((trigger) => {
     const ratio = triggers.find((one) => one.index === trigger.index)?.proposal?.ratio ?? null;
@@ -199,9 +210,10 @@ export function isAboveTarget({ resources, rates }: TriggerUsage, targets: Targe
   return resources.some((trigger) => sumUsage(trigger, rates) > (targets.get(trigger.index) ?? 0));
 }
 
-// How much do pods use together, as far as it is known?
-
-/** In nanocores or bytes, of the container that the trigger names, or all. A double: good for comparing, not for the HPA's arithmetic. */
+/**
+ * In nanocores or bytes, of the container that the trigger names, or all. A double: good for comparing, not for the
+ * HPA's arithmetic.
+ */
 export function sumUsage(
   { type, container }: Pick<ResourceTrigger, "type" | "container">,
   pods: Iterable<PodRates | null>,

@@ -9,21 +9,15 @@ import type { PodMetric, PodReading, ProposalReport, RequestProblem } from "../m
 import type { Behavior, MetricType, ResourceTarget } from "../model/scaled_object.ts";
 import type { Resource } from "../units/resources.ts";
 
-// What one trigger asks for, before it is held against the others (R37 to R40).
-
 /** Replicas, or why there is no number. */
 export type Proposal =
   | (ProposalReport & {
     readonly kind: "proposal";
-    /** Why it leaves replicas where they are though a yardstick alone would not (R83, R85). */
+    /** Why it leaves replicas where they are though a yardstick alone would not. */
     readonly hold?: "VerticalFirst" | "VerticalUp";
   })
   /** `reason` is that of the condition HPAActive: FailedGetResourceMetric and the like. */
   | { readonly kind: "failed"; readonly reason: string; readonly message: string };
-
-// Replicas by the usage of pods against one yardstick (R37), as the HPA controller's GetResourceReplicas and
-// calcPlainMetricReplicas.
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
 
 /** What one run comes to. */
 export interface GroupsProposal {
@@ -41,7 +35,11 @@ interface GroupsInput {
   readonly usageOf: (pod: MeasuredPod) => bigint;
 }
 
-/** Of groups with at least one ready pod. `null` where the requests are 0. */
+/**
+ * Of groups with at least one ready pod. `null` where the requests are 0.
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
+ * Clauses: R37.
+ */
 export function proposeByGroups(groups: Groups, input: GroupsInput): GroupsProposal | null {
   const { target, tolerance, replicas, requestOf, usageOf } = input;
   const ready = groups.ready.map((pod) => ({ usage: usageOf(pod), request: requestOf(pod) }));
@@ -81,9 +79,6 @@ function proposeWithFilledIn(
   return { ratio, replicas: isAgainst ? replicas : proposed };
 }
 
-// Which pods count for a cpu or memory trigger, and how (R33): the HPA controller's groupPods.
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
-
 /** A pod that has a metric. */
 type MeasuredPod = PodReading & { readonly metric: PodMetric };
 
@@ -100,7 +95,11 @@ const INITIALIZATION_MS = 300_000;
 /** --horizontal-pod-autoscaler-initial-readiness-delay: a pod that is unready since then never was ready. */
 const INITIAL_READINESS_MS = 30_000;
 
-/** `now` in epoch ms. */
+/**
+ * `now` in epoch ms.
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
+ * Clauses: R33.
+ */
 export function groupPods(
   pods: readonly PodReading[],
   { type, now }: { readonly type: Resource; readonly now: number },
@@ -127,17 +126,17 @@ function isUnready({ startAt, ready, metric }: MeasuredPod, now: number): boolea
   return ready.status === "False" && ready.at < startAt + INITIAL_READINESS_MS;
 }
 
-// The ratio of usage to target over some pods (R34, R35): sums and quotients exact and cut, the ratio a double, in the
-// HPA controller's order.
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/metrics/utilization.go
-
 /** One pod's usage and request in thousandths; the request is 0 where the target is an average value. */
 interface CountedPod {
   readonly usage: bigint;
   readonly request: bigint;
 }
 
-/** Of at least one pod. `null` where all requests together are 0. */
+/**
+ * Of at least one pod. `null` where all requests together are 0.
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/metrics/utilization.go
+ * Clauses: R34, R35.
+ */
 function toUsageRatio(pods: readonly CountedPod[], target: ResourceTarget): number | null {
   const usage = sumOf(pods, "usage");
   if (target.kind === "AverageValue") return Number(usage / BigInt(pods.length)) / Number(target.milli);
@@ -145,7 +144,10 @@ function toUsageRatio(pods: readonly CountedPod[], target: ResourceTarget): numb
   return requests === 0n ? null : Number(100n * usage / requests) / target.percent;
 }
 
-/** What a missing pod is taken to use when replicas would fall: all of its request, or the target if that is more (R37). */
+/**
+ * What a missing pod is taken to use when replicas would fall: all of its request, or the target if that is more.
+ * Clauses: R37.
+ */
 function toAssumedUsage(request: bigint, target: ResourceTarget): bigint {
   return target.kind === "AverageValue" ? target.milli : request * BigInt(Math.max(100, target.percent)) / 100n;
 }
@@ -153,10 +155,6 @@ function toAssumedUsage(request: bigint, target: ResourceTarget): bigint {
 function sumOf(pods: readonly CountedPod[], key: keyof CountedPod): bigint {
   return pods.reduce((total, pod) => total + pod[key], 0n);
 }
-
-// What an external trigger or a formula asks for (R38, R39): GetExternalPerPodMetricReplicas and
-// GetExternalMetricReplicas of the HPA controller.
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
 
 export interface ValueInput {
   /** Thousandths, within 63 bits; only a formula's may be negative. */
@@ -173,7 +171,11 @@ export interface ValueInput {
   readonly tolerance: Tolerance;
 }
 
-/** A failure is as the HPA controller words it. */
+/**
+ * A failure is as the HPA controller words it.
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
+ * Clauses: R38, R39.
+ */
 export function proposeByValue(input: ValueInput): Proposal {
   return input.metricType === "AverageValue" ? proposeByAverage(input) : proposeByWhole(input);
 }
@@ -208,9 +210,6 @@ function toValueProposal(replicas: number, ratio: number | null, ready: number):
   return { kind: "proposal", replicas, lo: replicas, hi: replicas, ratio, ready, unready: 0, missing: 0 };
 }
 
-// What all triggers together ask for (R40), as the HPA controller's computeReplicasForMetrics.
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go
-
 type ComputedProposal = Extract<Proposal, { readonly kind: "proposal" }>;
 
 type FailedProposal = Extract<Proposal, { readonly kind: "failed" }>;
@@ -220,7 +219,11 @@ export type NeedResult =
   | { readonly kind: "need"; readonly need: number; readonly decider: ComputedProposal; readonly index: number }
   | { readonly kind: "invalid"; readonly reason: string; readonly message: string; readonly cause: string };
 
-/** What failed may have asked for more: with a failure replicas never fall. */
+/**
+ * What failed may have asked for more: with a failure replicas never fall.
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go
+ * Clauses: R40.
+ */
 export function chooseNeed(proposals: readonly Proposal[], replicas: number): NeedResult {
   const failed = proposals.filter((one): one is FailedProposal => one.kind === "failed");
   const computed = proposals.filter((one): one is ComputedProposal => one.kind === "proposal");
@@ -239,8 +242,6 @@ export function chooseNeed(proposals: readonly Proposal[], replicas: number): Ne
 
 const NO_METRIC = { reason: "InvalidMetricSourceType", message: "there is no metric" };
 
-// How far usage may be from the target before replicas follow (R36).
-
 /** Fractions of the target, as doubles. */
 export interface Tolerance {
   readonly up: number;
@@ -250,6 +251,7 @@ export interface Tolerance {
 /** --horizontal-pod-autoscaler-tolerance. */
 const DEFAULT_TOLERANCE = 0.1;
 
+/** Clauses: R36. */
 export function toTolerance(behavior: Behavior | null): Tolerance {
   return {
     up: behavior?.scaleUp.tolerance ?? DEFAULT_TOLERANCE,
@@ -262,8 +264,6 @@ export function isWithin(ratio: number, { up, down }: Tolerance): boolean {
   return 1 - down <= ratio && ratio <= 1 + up;
 }
 
-// Replicas are whole and fit in 32 bits, as the API's field does.
-
 /** The most that the API server takes. */
 const MAX_REPLICAS = 2 ** 31 - 1;
 
@@ -272,21 +272,22 @@ function toReplicas(exact: number): number {
   return exact > MAX_REPLICAS ? MAX_REPLICAS : Math.ceil(exact) + 0;
 }
 
-// What a pod asks for of one resource, as the HPA controller adds it up (R25): one container's, the pod's own with
-// what its RuntimeClass adds, or the sum over all that run together. Which request a container counts with is the
-// caller's (R82).
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
-// (calculateRequests)
-
 interface PodRequestOptions {
   readonly resource: Resource;
   /** The trigger's containerName; `null` = the pod as a whole. */
   readonly container: string | null;
-  /** By name of a container or sidecar: thousandths of a core or byte; `null` = it asks for nothing. Not called for plain init containers. */
+  /**
+   * By name of a container or sidecar: thousandths of a core or byte; `null` = it asks for nothing. Not called for
+   * plain init containers.
+   */
   readonly requestOf: (container: string) => bigint | null;
 }
 
-/** Thousandths of a core or byte. */
+/**
+ * Thousandths of a core or byte.
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
+ * Clauses: R25, R82.
+ */
 export function computePodRequest(pod: PodFacts, options: PodRequestOptions): bigint | RequestProblem {
   const { container } = options;
   if (container !== null) return getContainerRequest(pod, container, options);
@@ -320,7 +321,10 @@ function sumContainers(pod: PodFacts, { resource, requestOf }: PodRequestOptions
   return sum;
 }
 
-/** Containers and native sidecars; an init container that ends counts only towards what the pod as a whole needs at its start. */
+/**
+ * Containers and native sidecars; an init container that ends counts only towards what the pod as a whole needs at its
+ * start.
+ */
 function isRunning(kind: ContainerFacts["kind"]): boolean {
   return kind !== "init";
 }
@@ -332,7 +336,9 @@ function toMissing(pod: PodFacts, container: string, resource: Resource): Reques
   };
 }
 
-/** One of them is enough for both: what the pod itself does not say is then the aggregate of its containers (KEP-2837). */
+/**
+ * One of them is enough for both: what the pod itself does not say is then the aggregate of its containers (KEP-2837).
+ */
 function hasPodLevelRequests({ podResources }: PodFacts): boolean {
   return podResources !== null && (podResources["cpu.requests"] !== null || podResources["memory.requests"] !== null);
 }
@@ -354,7 +360,10 @@ function getOverhead({ overhead }: PodFacts, resource: Resource): bigint {
   return toMilliAmount(resource === "cpu" ? overhead.cpuMillicores : overhead.memoryBytes, resource);
 }
 
-/** All that run together, or an init container beside the sidecars before it if that is more; `null` = nobody asks for any. */
+/**
+ * All that run together, or an init container beside the sidecars before it if that is more; `null` = nobody asks for
+ * any.
+ */
 function aggregate({ containers }: PodFacts, { resource, requestOf }: PodRequestOptions): bigint | null {
   let [running, sidecars, peak, isAsked] = [0n, 0n, 0n, false];
   for (const { name, kind, spec } of containers) {
@@ -370,9 +379,11 @@ function aggregate({ containers }: PodFacts, { resource, requestOf }: PodRequest
   return running > peak ? running : peak;
 }
 
-// How many pods of the target are ready, as the HPA controller counts them for external metrics of type Value (R39).
-
-/** Those that run and are Ready, deleting ones included; `null` where the selector lists no pod at all, which makes such a metric an error. */
+/**
+ * Those that run and are Ready, deleting ones included; `null` where the selector lists no pod at all, which makes such
+ * a metric an error.
+ * Clauses: R39.
+ */
 export function countReadyPods(pods: readonly Pick<PodFacts, "phase" | "ready">[]): number | null {
   if (pods.length === 0) return null;
   return pods.filter(({ phase, ready }) => phase === "Running" && ready?.status === "True").length;

@@ -36,9 +36,6 @@ import {
 import { proposeByPods, reportWideGrowth } from "./joint/proposal.ts";
 import { chooseNeed, type NeedResult, type Proposal, proposeByValue, toTolerance } from "./replica_calculator.ts";
 
-// The tick half around the HPA's algorithm: which proposals it gets, when it rests (R54), and what comes of it for
-// state and report.
-
 /** One observation of the loop. */
 interface ScalingFacts {
   readonly observation: TickObservation;
@@ -46,7 +43,10 @@ interface ScalingFacts {
   readonly object: ScaledObject;
 }
 
-/** Returns the outcome of one scaling loop. Never throws. */
+/**
+ * Returns the outcome of one scaling loop. Never throws.
+ * Clauses: R54.
+ */
 export function runScalingLoop(before: ReplicasState, facts: ScalingFacts): ReplicasOutcome {
   const { observation, input, object } = facts;
   const { scale: { replicas }, triggers: readings, readyPods } = observation;
@@ -123,24 +123,24 @@ interface PendingFacts {
   readonly replicas: number;
 }
 
-/** All triggers ask for fewer, whatever yardstick is taken, and replicas may fall (R86). Where they may not, pods are not kept from shrinking. */
+/**
+ * All triggers ask for fewer, whatever yardstick is taken, and replicas may fall. Where they may not, pods are not kept
+ * from shrinking.
+ * Clauses: R86.
+ */
 function hasScaleInPending({ proposals }: ScalingOutcome, { object, behavior, replicas }: PendingFacts): boolean {
   if (replicas <= Math.max(1, object.minReplicas) || behavior?.scaleDown.select === "Disabled") return false;
   return proposals.length > 0 && proposals.every((proposal) => proposal.kind === "proposal" && proposal.hi < replicas);
 }
 
-// The tick half: what the HPA controller does every 15 s, with proposals per trigger (R31, R32, R40 to R43). As its
-// reconcileAutoscaler.
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go
-
 /** One tick of one object. */
 export interface ScalingInput {
-  /** The tick's due time (R7). */
+  /** The tick's due time. */
   readonly now: number;
   readonly replicas: number;
   readonly minReplicas: number;
   readonly maxReplicas: number;
-  /** With what R56 makes of it; `null` = none at all (R41). */
+  /** With what R56 makes of it; `null` = none at all. */
   readonly behavior: Behavior | null;
   /** In the order of the triggers; asked only where R32 does not decide. */
   readonly propose: () => readonly Proposal[];
@@ -160,7 +160,10 @@ export interface ScalingOutcome {
   readonly stabilized: number | null;
   /** Empty where none was asked. */
   readonly proposals: readonly Proposal[];
-  /** Reasons and messages for HPAActive, AbleToScale and ScalingLimited, as the controller sets them; absent = it leaves them. */
+  /**
+   * Reasons and messages for HPAActive, AbleToScale and ScalingLimited, as the controller sets them; absent = it leaves
+   * them.
+   */
   readonly conditions: Conditions;
 }
 
@@ -168,6 +171,8 @@ export interface ScalingOutcome {
  * Returns what the HPA controller would do, in its order: bounds, proposals, choice, windows, rates. Outside of the
  * bounds replicas return at once: no metric is asked and no need is recorded. `history` is `null` at first sight, also
  * after a pause or a restart.
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go
+ * Clauses: R31, R32, R40, R41, R42, R43.
  */
 export function computeDesiredReplicas(history: ScalingHistory | null, input: ScalingInput): ScalingOutcome {
   const { now, replicas, maxReplicas, behavior } = input;
@@ -254,8 +259,6 @@ function nameMetric({ metricNames }: ScalingInput, index: number): string {
   return metricNames?.[index] ?? "metric";
 }
 
-// Asks one trigger, or the formula, how many replicas it wants (R34 to R39, R61).
-
 type TickObservation = Extract<ReplicasObservation, { readonly kind: "tick" }>;
 
 /** What a proposal may look at. */
@@ -267,6 +270,7 @@ interface ProposalFacts {
   readonly behavior: Behavior | null;
 }
 
+/** Clauses: R34, R35, R36, R37, R38, R39, R61. */
 function proposeFor(subject: ScalingMetric, facts: ProposalFacts): Proposal {
   switch (subject.kind) {
     case "resource":
@@ -300,7 +304,10 @@ function findExternalValue(index: number, { evaluation }: ProposalFacts): Metric
   return result.kind === "value" || result.kind === "fallback" ? { milli: result.milli } : { error: result.error };
 }
 
-/** A negative value asks for nothing: the controller takes one for an overflow, and fills the cluster (R63). */
+/**
+ * A negative value asks for nothing: the controller takes one for an overflow, and fills the cluster.
+ * Clauses: R63.
+ */
 function findCompositeValue({ evaluation: { composite } }: ProposalFacts): MetricValue {
   if (composite === null) return { error: "it was not computed" };
   return composite.kind === "value" && composite.milli < 0n ? { milli: 0n } : composite;
@@ -332,14 +339,15 @@ function proposeForValue(value: MetricValue, { name, targetMilli, metricType, fa
   });
 }
 
-// FailedComputeMetricsReplicas where the metrics say nothing: when it begins, or is another kind of metric (R92).
-
 const NEED_TOPIC = "need";
 
 /** Of the first tick after a start or a pause: usage has hardly been looked at, which is no news. */
 const FIRST_LOOP = "early";
 
-/** Messages name a pod, and another one each time: they are no news. */
+/**
+ * Messages name a pod, and another one each time: they are no news.
+ * Clauses: R92.
+ */
 function reportInvalidMetrics(
   notified: ReportedTopics,
   { outcome: { reason, message, conditions }, isFirst }: {

@@ -1,6 +1,4 @@
-/**
- * The status of a ScaledObject: written from the state, and parsed into the state when podfit starts.
- */
+/** The status of a ScaledObject: written from the state, and parsed into the state when podfit starts. */
 import {
   type Condition,
   CONDITION_TYPES,
@@ -23,9 +21,6 @@ import { isRecord } from "../units/untrusted.ts";
 import { toWholeSeconds } from "./activation.ts";
 import { COMPOSITE_METRIC_NAME } from "./external_metrics.ts";
 import { findFailureCount } from "./fallback.ts";
-
-// The status of a ScaledObject, of KEDA's fields only (R90). Level-based: computed as a whole, and written by the
-// shell when it differs. https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_types.go
 
 /** As the API has it; what is absent is not so. */
 export interface ScaledObjectStatus {
@@ -61,7 +56,11 @@ interface Health {
   readonly status: "Happy" | "Failing";
 }
 
-/** An invalid object keeps what is known of it from better times, but for its triggers. */
+/**
+ * An invalid object keeps what is known of it from better times, but for its triggers.
+ * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_types.go
+ * Clauses: R90.
+ */
 export function toScaledObjectStatus(
   { scaledObject }: ScaledObjectFacts,
   state: ReplicasState,
@@ -133,8 +132,6 @@ const INITIAL_CONDITIONS: Readonly<Partial<Record<ConditionType, Condition>>> = 
   Paused: { status: "False", reason: "", message: "" },
 };
 
-// What the status says of the target (R6).
-
 /** status.scaleTargetGVKR. */
 interface TargetGvkr {
   readonly group: string;
@@ -143,6 +140,7 @@ interface TargetGvkr {
   readonly resource: string;
 }
 
+/** Clauses: R6. */
 function toTargetGvkr({ apiVersion, kind }: Target, resource: string): TargetGvkr {
   return { ...splitApiVersion(apiVersion), kind, resource };
 }
@@ -152,10 +150,10 @@ export function guessResource({ kind }: Target): string {
   return `${kind.toLowerCase()}s`;
 }
 
-// What a state begins with: what the object's status remembers, of any shape and by whomever it was written (R6, R53,
-// R70, R90).
-
-/** Never throws; what makes no sense is not there. */
+/**
+ * Never throws; what makes no sense is not there.
+ * Clauses: R6, R53, R70, R90.
+ */
 export function seedReplicasState(status: unknown, wallAheadMs = 0): ReplicasState {
   if (!isRecord(status)) return NEW_REPLICAS_STATE;
   const lastActiveAt = parseTime(status["lastActiveTime"]);

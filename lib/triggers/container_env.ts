@@ -6,11 +6,10 @@
  */
 import { isRecord } from "../units/untrusted.ts";
 
-// What a variable of a container would be, without running it (R16): by `env` and `envFrom`, secrets and config maps,
-// and references to variables before it. Only what the variable needs is read. KEDA:
-// pkg/scaling/resolver/scale_resolvers.go, resolveEnv and resolveEnvValue.
-
-/** Makes a look-up of variables; `absent` is one that the container has not, or that comes from the pod's own fields. */
+/**
+ * Makes a look-up of variables; `absent` is one that the container has not, or that comes from the pod's own fields.
+ * Clauses: R16.
+ */
 export function createFindVariable(container: EnvContainer, findEntry: FindEntry): (name: string) => Promise<Found> {
   const values = new Map<number, Promise<Found>>();
 
@@ -56,7 +55,10 @@ export function createFindVariable(container: EnvContainer, findEntry: FindEntry
   return (name) => find(name, container.variables.length);
 }
 
-/** A name that nobody gives stays as it is written; `$$` is a dollar. Short texts may name one another, so the result has a bound. */
+/**
+ * A name that nobody gives stays as it is written; `$$` is a dollar. Short texts may name one another, so the result
+ * has a bound.
+ */
 async function expandReferences(text: string, find: (name: string) => Promise<Found>): Promise<Found> {
   let expanded = "";
   let rest = text;
@@ -81,9 +83,6 @@ async function expandReferences(text: string, find: (name: string) => Promise<Fo
 }
 
 const MAX_CHARACTERS = 2 ** 16;
-
-// The containers of a target's pod template, as far as their variables go. Of any kind that has `spec.template`, so
-// nothing of it is believed.
 
 interface EnvContainer {
   readonly name: string;
@@ -163,9 +162,6 @@ function findName(ref: Fields): { readonly name: string; readonly isOptional: bo
   return { name: findText(ref["name"]), isOptional: ref["optional"] === true };
 }
 
-// Objects that hold parameters, secrets and config maps, read by name and one time each (R16). What goes wrong is a
-// value that names the object.
-
 /** What reading one object gave; `entries` of a Secret in base64, as the API has them. */
 export type ObjectResult =
   | { readonly kind: "found"; readonly entries: Readonly<Record<string, string>> }
@@ -205,7 +201,11 @@ interface EntriesOptions {
   readonly signal: AbortSignal;
 }
 
-/** Makes a look-up of entries in one namespace, and in no other. A missing object is `missing`, a missing key of one `absent`. */
+/**
+ * Makes a look-up of entries in one namespace, and in no other. A missing object is `missing`, a missing key of one
+ * `absent`.
+ * Clauses: R16.
+ */
 export function createFindEntry({ namespace, fetchSecret, fetchConfigMap, signal }: EntriesOptions): FindEntry {
   const fetched = new Map<string, Promise<ObjectResult>>();
 

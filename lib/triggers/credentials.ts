@@ -17,11 +17,10 @@ import {
 import { resolveAuth } from "./request.ts";
 import type { TriggerParameters } from "./value.ts";
 
-// The credentials of one ScaledObject's triggers. They are read at first use, read again where a query has failed
-// (R70), and held in between, as KEDA holds them: a secret of a thousand objects is not fetched with each query. What
-// is missing is asked for each time.
-
-/** Finds the authentication and resolves it; `missing` also where there is no such authentication. Rejects with the signal's reason only. */
+/**
+ * Finds the authentication and resolves it; `missing` also where there is no such authentication. Rejects with the
+ * signal's reason only.
+ */
 export type FetchCredentials = (
   of: { readonly namespace: string; readonly ref: AuthenticationRef },
   signal: AbortSignal,
@@ -34,6 +33,7 @@ export interface TriggerCredentials {
   forget(trigger: ExternalTrigger): void;
 }
 
+/** Clauses: R70. */
 export function createTriggerCredentials(namespace: string, fetchCredentials: FetchCredentials): TriggerCredentials {
   const held = new Map<string, Promise<ResolvedCredentials>>();
 
@@ -86,10 +86,6 @@ function checkParameters(
   return auth.ok ? resolved : { kind: "missing", message: `Cannot read trigger "${metricName}": ${auth.cause}` };
 }
 
-// Resolves what a TriggerAuthentication names into parameters (R16). Its secrets are in the ScaledObject's namespace;
-// those of a ClusterTriggerAuthentication are in podfit's own, and in no other: whoever may write ScaledObjects in a
-// namespace chooses neither. KEDA: pkg/scaling/resolver/scale_resolvers.go, resolveAuthRef.
-
 interface ResolveOptions {
   /** The ScaledObject's. */
   readonly namespace: string;
@@ -115,7 +111,10 @@ export type ResolvedCredentials =
   /** Something could not be read, such as for want of a right. */
   | { readonly kind: "failed"; readonly message: string };
 
-/** Rejects with the signal's reason only. */
+/**
+ * Rejects with the signal's reason only.
+ * Clauses: R16.
+ */
 export async function resolveCredentials(
   authentication: Authentication,
   options: ResolveOptions,

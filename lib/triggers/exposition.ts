@@ -1,15 +1,13 @@
-/**
- * Finds one sample in the Prometheus text exposition format.
- */
+/** Finds one sample in the Prometheus text exposition format. */
 import type { MetricSelector } from "../resources/scaled_object/metric_selector.ts";
 import { parseGoFloat } from "../units/numbers.ts";
 import type { ValueResult } from "./value.ts";
 
-// Reads one series out of Prometheus' text format (R15), as KEDA's parser does: the first that the selector matches,
-// if it is an untyped one, a counter or a gauge. The whole text has to be well-formed. What is wrong is named by its
-// line and never quoted. https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
-
-/** Never throws; takes time in proportion to the text. */
+/**
+ * Never throws; takes time in proportion to the text.
+ * https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
+ * Clauses: R15.
+ */
 export function parseExposition(text: string, selector: MetricSelector): ValueResult {
   const families = new Map<string, Family>();
   let found: number | null = null;

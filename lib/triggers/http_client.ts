@@ -10,9 +10,6 @@ import { findForbiddenPurpose } from "../units/address.ts";
 import type { TriggerRequest } from "./request.ts";
 import type { Result } from "./value.ts";
 
-// Sends a trigger's request and reads the answer: within bounds, and with its credentials for nobody but the trigger's
-// own host.
-
 type FetchedText = Result<{ status: number; text: string }>;
 
 interface FetchOptions extends Pick<SendOptions, "ca" | "isTlsUnverified" | "signal"> {
@@ -86,7 +83,10 @@ function followRedirect(
   return { url, headers };
 }
 
-/** The same port too, for another one may be another's; but from http's own to https's own is the same host, better kept. */
+/**
+ * The same port too, for another one may be another's; but from http's own to https's own is the same host, better
+ * kept.
+ */
 function isSameHost(from: URL, to: URL): boolean {
   if (from.origin === to.origin) return true;
   const isUpgrade = from.protocol === "http:" && to.protocol === "https:" && from.port === "" && to.port === "";
@@ -110,9 +110,6 @@ function decode(text: string): string {
   }
 }
 
-// The connections of triggers. Certificates are verified by the authorities that a TriggerAuthentication or an
-// operator gives, or, where the trigger says unsafeSsl, not at all; the process trusts no others (see kube/tls.ts).
-
 export interface SendOptions {
   readonly headers: Headers;
   readonly signal: AbortSignal;
@@ -121,7 +118,10 @@ export interface SendOptions {
   readonly isTlsUnverified: boolean;
 }
 
-/** Sends a GET and follows no redirect. Rejects, or errors the body, when the signal aborts; rejects where there is no answer. */
+/**
+ * Sends a GET and follows no redirect. Rejects, or errors the body, when the signal aborts; rejects where there is no
+ * answer.
+ */
 export type SendToTrigger = (url: URL, options: SendOptions) => Promise<StatusAnswer>;
 
 interface TriggerClientOptions {
@@ -182,9 +182,6 @@ function createDefaultClient(caCerts: readonly string[]): Deno.HttpClient {
     return createPublicTlsClient({ certificate: null });
   }
 }
-
-// Why was there no answer of a trigger's server? The words of fetch and of node:https may repeat the URL or a header,
-// so none of them is passed on: here they become one of a few sentences that say what to do.
 
 /** Never throws. */
 export function describeFailure(error: unknown): string {

@@ -17,8 +17,6 @@ import { resolveAuth, toTriggerRequest } from "./request.ts";
 import type { AskedSource, AskTrigger, TriggerAnswer, ValueResult } from "./value.ts";
 import { parsePlain } from "../runtime/yaml.ts";
 
-// Asks prometheus and metrics-api triggers for their values over HTTP (R13 to R15).
-
 interface AskTriggerOptions {
   readonly clock: Pick<Clock, "timeout">;
   readonly send: SendToTrigger;
@@ -26,7 +24,10 @@ interface AskTriggerOptions {
   readonly version: string;
 }
 
-/** What it gives resolves always: a trigger that cannot be asked is a failed answer, which says why and names no secret. */
+/**
+ * What it gives resolves always: a trigger that cannot be asked is a failed answer, which says why and names no secret.
+ * Clauses: R13, R14, R15.
+ */
 export function createAskTrigger(options: AskTriggerOptions): AskTrigger {
   return async (trigger, { credentials, now, signal }) => {
     const resolved = resolveAuth(trigger.source, credentials);
@@ -89,13 +90,14 @@ function toSafeAddress(address: string): string {
   return url === null || !/^https?:$/.test(url.protocol) ? "its address" : `"${url.origin}${url.pathname}"`;
 }
 
-// Reads what Prometheus' query API answers, as KEDA does (R14): a field that is missing is an empty one, one of the
-// wrong type is an error. https://prometheus.io/docs/prometheus/latest/querying/api/#instant-queries
-
 /** `isEmpty`: no series, or none with a value. */
 type PrometheusValue = ValueResult & { readonly isEmpty: boolean };
 
-/** Quotes nothing of the text. Never throws. */
+/**
+ * Quotes nothing of the text. Never throws.
+ * https://prometheus.io/docs/prometheus/latest/querying/api/#instant-queries
+ * Clauses: R14.
+ */
 export function parsePrometheusAnswer(text: string, { ignoresNullValues }: PrometheusOptions): PrometheusValue {
   const series = parseSeries(text);
   if (series === null) {
@@ -162,10 +164,10 @@ function toSampleValue(value: unknown): number | null {
   return typeof value === "string" ? parseGoFloat(value) : null;
 }
 
-// Finds the value of a metrics-api trigger in an answer: JSON by a GJSON path, YAML by a dot path, Prometheus' text by
-// a selector (R13, R15).
-
-/** Reads a number, or a string as a quantity. Never throws. */
+/**
+ * Reads a number, or a string as a quantity. Never throws.
+ * Clauses: R13, R15.
+ */
 export function parseLocatedValue(text: string, { format, valueLocation }: Location): ValueResult {
   switch (format) {
     case "json":
@@ -211,7 +213,9 @@ function findInYaml(text: string, valueLocation: string): ValueResult {
 const NO_PLAIN_YAML =
   "the answer is not one YAML document, or has anchors, aliases, merge keys or too many lines; check url and format";
 
-/** Ends at the first value that holds no others, even where the path goes on; a list's items are named by their index. */
+/**
+ * Ends at the first value that holds no others, even where the path goes on; a list's items are named by their index.
+ */
 function findAtDotPath(path: string, document: unknown): unknown {
   let current = document;
   for (const key of path.split(".")) {

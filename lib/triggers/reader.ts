@@ -10,13 +10,12 @@ import type { Clock } from "../runtime/clock.ts";
 import { createTriggerCredentials, type FetchCredentials, type TriggerCredentials } from "./credentials.ts";
 import { fetchTriggerValue, type ValueSources } from "./value.ts";
 
-// Reads the external triggers of one ScaledObject for a half of its fold: all in parallel (R50), each failed one once
-// more at once with fresh credentials (R70), one query for both halves where they are due in the same second (R8), and
-// cached ones from the last poll (R19).
-
 export type TriggerLoop = "poll" | "tick";
 
-/** As the fold takes it. `isSampleCounted`: it is no repetition of one that was counted (R8, R19). */
+/**
+ * As the fold takes it. `isSampleCounted`: it is no repetition of one that was counted.
+ * Clauses: R8, R19.
+ */
 type ExternalReading =
   | { readonly kind: "value"; readonly value: number; readonly isCounted: boolean }
   | { readonly kind: "failed"; readonly message: string; readonly isCounted: boolean };
@@ -24,7 +23,7 @@ type ExternalReading =
 type TriggersResult =
   /** One reading for each external trigger, by its index. */
   | { readonly kind: "read"; readonly readings: ReadonlyMap<number, ExternalReading> }
-  /** A secret, an authentication or a parameter is not there: nothing may be written (R16). */
+  /** A secret, an authentication or a parameter is not there: nothing may be written. */
   | { readonly kind: "obstructed"; readonly message: string };
 
 export interface TriggerReaderOptions extends ValueSources {
@@ -52,6 +51,7 @@ export interface TriggerReader {
   forgetCredentials(): void;
 }
 
+/** Clauses: R8, R19, R50, R70. */
 export function createTriggerReader(options: TriggerReaderOptions): TriggerReader {
   let memory: ReaderMemory | null = null;
 
@@ -123,7 +123,10 @@ interface DueLoop {
   readonly second: number;
 }
 
-/** The readings that need no query: those that the other half has just got, and for ticks the polled ones of cached triggers. */
+/**
+ * The readings that need no query: those that the other half has just got, and for ticks the polled ones of cached
+ * triggers.
+ */
 function listServed(
   { last, polled }: ReaderMemory,
   { object, half, second }: DueLoop,

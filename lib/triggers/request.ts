@@ -8,9 +8,6 @@ import type { AuthMode, MetricsApiSource, PrometheusSource } from "../model/scal
 import { quote } from "../units/untrusted.ts";
 import type { AskedSource, Result, TriggerParameters } from "./value.ts";
 
-// What is sent to ask a trigger: KEDA's request, parameter by parameter (R13, R14). Order of parameters and case of
-// header names mean nothing.
-
 /** A GET. */
 export interface TriggerRequest {
   /** http or https, without user and password. */
@@ -28,7 +25,10 @@ interface RequestOptions {
   readonly userAgent: string;
 }
 
-/** Never throws. */
+/**
+ * Never throws.
+ * Clauses: R13, R14.
+ */
 export function toTriggerRequest(
   source: AskedSource,
   { auth, now, userAgent }: RequestOptions,
@@ -128,9 +128,6 @@ function toByteString(text: string): string {
   return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");
 }
 
-// How a trigger shows who asks: KEDA's authentication modes, out of the trigger's metadata and of its
-// TriggerAuthentication (R14, R16). https://keda.sh/docs/2.20/scalers/prometheus/#authentication-parameters
-
 /** What goes with each request to the trigger's own host. */
 interface Auth {
   readonly headers: readonly AuthHeader[];
@@ -150,7 +147,11 @@ interface AuthHeader {
   readonly isAdded: boolean;
 }
 
-/** Never throws. Metadata goes before the TriggerAuthentication, and an empty parameter is none. */
+/**
+ * Never throws. Metadata goes before the TriggerAuthentication, and an empty parameter is none.
+ * https://keda.sh/docs/2.20/scalers/prometheus/#authentication-parameters
+ * Clauses: R14, R16.
+ */
 export function resolveAuth(source: AskedSource, credentials: TriggerParameters): Result<{ auth: Auth }> {
   const find: FindParameter = (...names) => findParameter(credentials, names);
   const modes = source.authModes ?? parseModes(find("authModes", "authMode"));

@@ -9,10 +9,11 @@ import type { ExternalTrigger, TriggerSource } from "../model/scaled_object.ts";
 import { isWithinCron } from "../units/cron.ts";
 import type { Selector } from "../units/selector.ts";
 
-// Where the value of each kind of external trigger comes from: cron is computed, pods are counted, the rest is asked
-// (R11 to R14).
-
-/** Counts the pods of one namespace that match and are neither Succeeded nor Failed, or the distinct nodes that they are on (R12). */
+/**
+ * Counts the pods of one namespace that match and are neither Succeeded nor Failed, or the distinct nodes that they are
+ * on.
+ * Clauses: R12.
+ */
 export type CountPods = (
   pods: { readonly namespace: string; readonly selector: Selector; readonly isByNode: boolean },
   signal: AbortSignal,
@@ -31,7 +32,10 @@ interface TriggerValueOptions {
   readonly signal: AbortSignal;
 }
 
-/** Resolves always. */
+/**
+ * Resolves always.
+ * Clauses: R11, R12, R13, R14.
+ */
 export async function fetchTriggerValue(
   trigger: ExternalTrigger,
   { ask, countPods }: ValueSources,
@@ -64,20 +68,25 @@ function toValueAnswer(value: number): TriggerAnswer {
   return { kind: "value", value, isEmpty: false };
 }
 
-// The port of triggers: asks one external trigger for its value now.
-
-/** The kinds that are asked over the network; cron is computed and kubernetes-workload is counted by whoever knows the pods. */
+/**
+ * The kinds that are asked over the network; cron is computed and kubernetes-workload is counted by whoever knows the
+ * pods.
+ */
 export type AskedSource = Extract<TriggerSource, { readonly kind: "metrics-api" | "prometheus" }>;
 
 /**
- * What asking gave. `value` is a double as the source has it, NaN and infinite ones too (R17 rounds it later). `isEmpty`: the source
- * answered, and had no value; KEDA counts those also where they are errors (R93).
+ * What asking gave. `value` is a double as the source has it, NaN and infinite ones too (R17 rounds it later).
+ * `isEmpty`: the source answered, and had no value; KEDA counts those also where they are errors.
+ * Clauses: R93.
  */
 export type TriggerAnswer =
   | { readonly kind: "value"; readonly value: number; readonly isEmpty: boolean }
   | { readonly kind: "failed"; readonly message: string; readonly isEmpty: boolean };
 
-/** Parameters of a TriggerAuthentication, resolved (R16); secrets among them are never logged. */
+/**
+ * Parameters of a TriggerAuthentication, resolved; secrets among them are never logged.
+ * Clauses: R16.
+ */
 export type TriggerParameters = Readonly<Record<string, string>>;
 
 /** Asks once; resolves within the trigger's timeout and never rejects. */

@@ -1,8 +1,4 @@
-/**
- * What is an IP address reserved for, and may podfit send a request to it?
- */
-
-// What IP addresses are set aside for.
+/** What is an IP address reserved for, and may podfit send a request to it? */
 
 export const LOOPBACK = "a loopback address";
 
@@ -12,7 +8,10 @@ const UNSPECIFIED = "the unspecified address";
 
 const MULTICAST = "a multicast address";
 
-/** What an address is set aside for, where that is no use for one machine among many; `host` is canonical, without brackets. */
+/**
+ * What an address is set aside for, where that is no use for one machine among many; `host` is canonical, without
+ * brackets.
+ */
 export function findAddressPurpose(host: string): string | null {
   const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(host);
   if (mapped !== null) {
@@ -23,8 +22,8 @@ export function findAddressPurpose(host: string): string | null {
 }
 
 /**
- * Why a URL of a stranger is not asked, if its host is an address and no name; `null` where it may be. Machines of clouds find their
- * credentials at link-local addresses; a loopback one may be a proxy on the same machine.
+ * Why a URL of a stranger is not asked, if its host is an address and no name; `null` where it may be. Machines of
+ * clouds find their credentials at link-local addresses; a loopback one may be a proxy on the same machine.
  */
 export function findForbiddenPurpose({ hostname }: URL): string | null {
   const purpose = findAddressPurpose(hostname.replace(/^\[(.*)\]$/, "$1"));
@@ -33,7 +32,10 @@ export function findForbiddenPurpose({ hostname }: URL): string | null {
 
 const NEVER_ASKED: ReadonlySet<string> = new Set([LINK_LOCAL, UNSPECIFIED, MULTICAST]);
 
-/** https://www.iana.org/assignments/iana-ipv4-special-registry, https://www.iana.org/assignments/iana-ipv6-special-registry */
+/**
+ * https://www.iana.org/assignments/iana-ipv4-special-registry,
+ * https://www.iana.org/assignments/iana-ipv6-special-registry
+ */
 const PURPOSES: readonly (readonly [RegExp, string])[] = [
   [/^127\.[\d.]+$|^::1$/, LOOPBACK],
   [/^169\.254\.[\d.]+$|^fe[89ab][0-9a-f]:/, LINK_LOCAL],

@@ -1,9 +1,5 @@
-/**
- * Cron schedules in a time zone, as robfig/cron, which KEDA uses: parsed, and when the next time is.
- */
+/** Cron schedules in a time zone, as robfig/cron, which KEDA uses: parsed, and when the next time is. */
 import { type Parsed, quote } from "./untrusted.ts";
-
-// Cron expressions of five fields, as robfig/cron 3.0.1 reads them (R11). https://pkg.go.dev/github.com/robfig/cron/v3
 
 /** A parsed expression: which minutes, hours and days it names. */
 export interface CronSchedule {
@@ -21,7 +17,11 @@ export interface CronSchedule {
 
 type ParsedCron = Parsed<{ schedule: CronSchedule }>;
 
-/** Parses minute, hour, day of month, month and day of week. Refuses what never comes. Never throws. */
+/**
+ * Parses minute, hour, day of month, month and day of week. Refuses what never comes. Never throws.
+ * https://pkg.go.dev/github.com/robfig/cron/v3
+ * Clauses: R11.
+ */
 export function parseCron(text: string): ParsedCron {
   const refuse = (cause: string): ParsedCron => ({
     ok: false,
@@ -136,10 +136,6 @@ function hasDate({ minutes, hours, days, months, weekdays, isEitherDay }: CronSc
   return isEitherDay ? hasDate || weekdays.size > 0 : hasDate && weekdays.size > 0;
 }
 
-// When a cron schedule is due next, in a time zone and across its clock changes, as robfig/cron 3.0.1 has it (R11): it
-// goes from field to field and back to the first one where one wraps around, and so do the functions below.
-// https://github.com/robfig/cron/blob/v3.0.1/spec.go
-
 interface NextCronOptions {
   /** Epoch milliseconds. */
   readonly after: number;
@@ -147,7 +143,11 @@ interface NextCronOptions {
   readonly timezone: string;
 }
 
-/** The first match strictly later than `after`, in epoch milliseconds; `null` if none comes within five years. */
+/**
+ * The first match strictly later than `after`, in epoch milliseconds; `null` if none comes within five years.
+ * https://github.com/robfig/cron/blob/v3.0.1/spec.go
+ * Clauses: R11.
+ */
 export function nextCronTime(schedule: CronSchedule, { after, timezone }: NextCronOptions): number | null {
   return findNext(schedule, after, createOffsetAt(timezone));
 }
@@ -164,7 +164,10 @@ interface WithinOptions {
   readonly timezone: string;
 }
 
-/** Is `now` at or after a start, and before the end that follows it? A start that does not come any more leaves it inside, as in KEDA. */
+/**
+ * Is `now` at or after a start, and before the end that follows it? A start that does not come any more leaves it
+ * inside, as in KEDA.
+ */
 export function isWithinCron({ start, end }: CronInterval, { now, timezone }: WithinOptions): boolean {
   const offsetAt = createOffsetAt(timezone);
   const nextStart = findNext(start, now, offsetAt);
@@ -179,7 +182,10 @@ const HOUR_MS = 3_600_000;
 
 const MAX_YEARS = 5;
 
-/** Each of them is a month, a day, an hour or a minute. Where a zone has lost a whole day the search would not get past it (nor does robfig's). */
+/**
+ * Each of them is a month, a day, an hour or a minute. Where a zone has lost a whole day the search would not get past
+ * it (nor does robfig's).
+ */
 const MAX_MOVES = 10_000;
 
 /** `at` as far as it has come; `hasMoved` = smaller fields are at their beginning already. */
@@ -212,7 +218,9 @@ function toSearchWall({ at, offsetAt }: Search) {
   return toWallTime(at, offsetAt);
 }
 
-/** This and the functions below move on to where their field fits. False: a greater field has changed, so begin anew. */
+/**
+ * This and the functions below move on to where their field fits. False: a greater field has changed, so begin anew.
+ */
 function goToMonth(search: Search): boolean {
   const { schedule, offsetAt } = search;
   for (let wall = toSearchWall(search); !schedule.months.has(wall.month); wall = toSearchWall(search)) {
@@ -290,9 +298,10 @@ function isDay(
   return isEitherDay ? isDate || isWeekday : isDate && isWeekday;
 }
 
-// Time zones by their IANA names, and the time on a wall there (R11).
-
-/** Is it an IANA name that this runtime knows? Offsets such as +01:00 are none. */
+/**
+ * Is it an IANA name that this runtime knows? Offsets such as +01:00 are none.
+ * Clauses: R11.
+ */
 export function isTimezone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
@@ -350,8 +359,8 @@ function toWallTime(epochMs: number, offsetAt: OffsetAt): WallTime {
 }
 
 /**
- * When a wall shows this time, parts beyond their range carrying over. Of a time that comes twice or never it gives what Go's
- * time.Date() gives, which is one of the two that the clocks before and after the change would have.
+ * When a wall shows this time, parts beyond their range carrying over. Of a time that comes twice or never it gives
+ * what Go's time.Date() gives, which is one of the two that the clocks before and after the change would have.
  */
 function fromWallTime(wall: Omit<WallTime, "weekday">, offsetAt: OffsetAt): number {
   const asUtc = Date.UTC(wall.year, wall.month - 1, wall.day, wall.hour, wall.minute);

@@ -8,10 +8,6 @@ import type { Resource } from "./resources.ts";
 import { formatDuration, parseDuration } from "./time.ts";
 import { addProblem, isRecord, joinPath, type Problem, quote } from "./untrusted.ts";
 
-// Reads an untrusted object field by field and collects a Problem with its path for everything that is invalid. A read
-// gives `null` where a field is absent, null (which is absent for Kubernetes) or invalid, so the values may be used
-// only when no problem was found. Nothing here throws.
-
 interface OpenOptions {
   /** Where the object stands; empty for the root. */
   readonly path: string;
@@ -209,9 +205,6 @@ function lastOf(path: string): string {
   return path === "" ? "PodResourceAutoscaler" : path.slice(path.lastIndexOf(".") + 1);
 }
 
-// What the parsers of a ScaledObject find beside values: problems, which make it invalid, and warnings. A field that
-// is not known is a warning: KEDA's own definition may be installed, and newer than the one that podfit knows.
-
 /** The lists that grow while one object is parsed. */
 export interface Findings {
   readonly problems: Problem[];
@@ -245,9 +238,6 @@ export const ANY_TEXT = { max: 253, pattern: /^[^]+$/, rule: "must be 1 to 253 c
 
 /** What the API server itself writes, such as a uid; empty ones too. */
 export const SERVER_TEXT = { max: 253, pattern: /^[^]*$/, rule: "must be a string" };
-
-// What Kubernetes takes for the name of an object. The length is checked first, so that a long text costs nothing.
-// https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
 
 /** A DNS subdomain of RFC 1123: the name of most objects. */
 export const NAME_RULE: TextRule = {

@@ -1,13 +1,7 @@
-/**
- * Who resized which container of a pod, and when? The API server records it in metadata.managedFields.
- */
+/** Who resized which container of a pod, and when? The API server records it in metadata.managedFields. */
 import { requestOrLimitOf, RESOURCE_FIELDS, type ResourceField, resourceOf } from "./resources.ts";
 import { parseTime } from "./time.ts";
 import { isRecord } from "./untrusted.ts";
-
-// Who resized which container of a pod, and when, as the API server records it in metadata.managedFields. The server
-// removes a manager's entry when others have changed all of its fields, so no entry does not mean that it never
-// resized. https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
 
 /** What one field manager did through the subresource pods/resize. */
 export interface ResizeEntry {
@@ -24,7 +18,10 @@ export interface OwnedFields {
   readonly sides: readonly ResourceField[];
 }
 
-/** The sides of a container that an entry owns; empty where it owns none. */
+/**
+ * The sides of a container that an entry owns; empty where it owns none.
+ * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
+ */
 export function listOwnedFields(owned: readonly OwnedFields[], container: string): readonly ResourceField[] {
   return owned.find((one) => one.container === container)?.sides ?? [];
 }

@@ -1,13 +1,10 @@
-/**
- * Numbers as Go and JSON parse them, and thousandths as the HPA controller rounds them.
- */
-
-// Numbers and booleans in texts as Go's strconv and encoding/json read them, which KEDA uses (R15). They are stricter
-// than Number() in some points and laxer in others. https://pkg.go.dev/strconv
+/** Numbers as Go and JSON parse them, and thousandths as the HPA controller rounds them. */
 
 /**
- * strconv.ParseFloat(text, 64): also `.5`, `+5`, `inf`, `NaN`. `null` for other texts, for numbers beyond a double, and (this
- * is stricter than Go) for hexadecimal ones and underscores.
+ * strconv.ParseFloat(text, 64): also `.5`, `+5`, `inf`, `NaN`. `null` for other texts, for numbers beyond a double, and
+ * (this is stricter than Go) for hexadecimal ones and underscores.
+ * https://pkg.go.dev/strconv
+ * Clauses: R15.
  */
 export function parseGoFloat(text: string): number | null {
   if (DECIMAL.test(text)) return toFinite(Number(text));
@@ -31,7 +28,10 @@ export function parseGoBoolean(text: string): boolean | null {
   return FALSE.includes(text) ? false : null;
 }
 
-/** A JSON number as a double: no `+5`, `.5`, `5.`, `0x10`, `NaN`. `null` for other texts, and for numbers beyond a double. */
+/**
+ * A JSON number as a double: no `+5`, `.5`, `5.`, `0x10`, `NaN`. `null` for other texts, and for numbers beyond a
+ * double.
+ */
 export function parseJsonNumber(text: string): number | null {
   return JSON_NUMBER.test(text) ? toFinite(Number(text)) : null;
 }
@@ -56,10 +56,11 @@ function toFinite(value: number): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-// Thousandths ("milli") as bigint, the unit of every external metric, from doubles and back (R17, R63). Neither way is
-// `Math.round(1000 * value)`: Go prints a double with three decimals, which rounds its exact value and ties to even.
-
-/** Of a metric's value or target: rounded to three decimals, ties to even. Negative and not finite is 0, too large is 2^63-1 (R17). */
+/**
+ * Of a metric's value or target: rounded to three decimals, ties to even. Negative and not finite is 0, too large is
+ * 2^63-1.
+ * Clauses: R17, R63.
+ */
 export function toMilli(value: number): bigint {
   if (!Number.isFinite(value) || value <= 0) return 0n;
   const { mantissa, exponent } = decompose(value);
@@ -68,7 +69,11 @@ export function toMilli(value: number): bigint {
   return cap(divideToEven(scaled, -exponent));
 }
 
-/** Of a formula's result or target: 1000 * value, cut towards zero, at most 2^63-1 either way; `null` for NaN and infinities (R63). */
+/**
+ * Of a formula's result or target: 1000 * value, cut towards zero, at most 2^63-1 either way; `null` for NaN and
+ * infinities.
+ * Clauses: R63.
+ */
 export function truncMilli(value: number): bigint | null {
   if (!Number.isFinite(value)) return null;
   const product = Math.trunc(1000 * value);
@@ -78,8 +83,9 @@ export function truncMilli(value: number): bigint | null {
 }
 
 /**
- * As Quantity.AsApproximateFloat64 gives it: n * 0.001 and not n / 1000, so 9m is 0.009000000000000001 (R63). A quantity of more than 18 digits
- * is kept in billionths, and multiplied by 1e-9.
+ * As Quantity.AsApproximateFloat64 gives it: n * 0.001 and not n / 1000, so 9m is 0.009000000000000001. A quantity of
+ * more than 18 digits is kept in billionths, and multiplied by 1e-9.
+ * Clauses: R63.
  */
 export function milliToDouble(milli: bigint): number {
   return milli < 10n ** 18n ? Number(milli) * 0.001 : Number(milli * 1_000_000n) * 1e-9;

@@ -1,12 +1,6 @@
-/**
- * Kubernetes quantities: parsed to millicores, bytes, thousandths or doubles, compared and formatted.
- */
+/** Kubernetes quantities: parsed to millicores, bytes, thousandths or doubles, compared and formatted. */
 import type { Resource } from "./resources.ts";
 import { type Parsed, quote } from "./untrusted.ts";
-
-// Kubernetes quantities as exact integers, rounded up as the API does: millicores for cpu, bytes for memory.
-// https://pkg.go.dev/k8s.io/apimachinery/pkg/api/resource#Quantity Stricter than the API server, which reads "-" and
-// "Ki" as 0: a quantity here needs a digit.
 
 type ParsedAmount = Parsed<{ amount: number }>;
 
@@ -18,6 +12,7 @@ interface ParseAmountOptions {
 /**
  * Parses any value and never throws. A signed value gives a signed amount, rounded away from zero; whether it may be
  * negative is the caller's rule.
+ * https://pkg.go.dev/k8s.io/apimachinery/pkg/api/resource#Quantity
  */
 export function parseAmount(value: unknown, resource: Resource, options: ParseAmountOptions = {}): ParsedAmount {
   const parsed = parseNanos(value, options);
@@ -30,7 +25,10 @@ export function parseAmount(value: unknown, resource: Resource, options: ParseAm
 
 type ParsedMilli = Parsed<{ milli: bigint }>;
 
-/** As Quantity.MilliValue gives them: rounded away from zero, but exact however large. Parses any value and never throws. */
+/**
+ * As Quantity.MilliValue gives them: rounded away from zero, but exact however large. Parses any value and never
+ * throws.
+ */
 export function parseMilli(value: unknown): ParsedMilli {
   const parsed = parseNanos(value);
   if (!parsed.ok) return parsed;
@@ -40,7 +38,10 @@ export function parseMilli(value: unknown): ParsedMilli {
 
 type ParsedDouble = Parsed<{ value: number }>;
 
-/** As Quantity.AsApproximateFloat64 gives it, to the last bit: digits times a power of ten, and not the nearest double. Never throws. */
+/**
+ * As Quantity.AsApproximateFloat64 gives it, to the last bit: digits times a power of ten, and not the nearest double.
+ * Never throws.
+ */
 export function quantityToDouble(value: string): ParsedDouble {
   const parsed = parseNanos(value);
   if (!parsed.ok) return parsed;
@@ -70,8 +71,8 @@ export function compareQuantities(a: unknown, b: unknown): number {
 }
 
 /**
- * Gives a quantity as the double that Go's AsApproximateFloat64 makes of it once the API server has stored it, where 0.05 is
- * written 50m: a whole number times ten to a multiple of three. `null` for a value that parseAmount() refuses.
+ * Gives a quantity as the double that Go's AsApproximateFloat64 makes of it once the API server has stored it, where
+ * 0.05 is written 50m: a whole number times ten to a multiple of three. `null` for a value that parseAmount() refuses.
  */
 export function toStoredDouble(value: unknown): number | null {
   const parsed = parseNanos(value);
@@ -87,8 +88,8 @@ export function toStoredDouble(value: unknown): number | null {
 }
 
 /**
- * Writes an amount as the short text that Kubernetes reads back exactly: `250m`, `2`, `64Mi`, `10M`, `1234567`.
- * Throws RangeError for what is no safe integer.
+ * Writes an amount as the short text that Kubernetes reads back exactly: `250m`, `2`, `64Mi`, `10M`, `1234567`. Throws
+ * RangeError for what is no safe integer.
  */
 export function formatAmount(amount: number, resource: Resource): string {
   if (!Number.isSafeInteger(amount)) throw new RangeError(`Cannot format amount ${amount}: not a safe integer`);

@@ -1,8 +1,4 @@
-/**
- * The four amounts of a container that an in-place resize may change, and the QoS class that follows from them.
- */
-
-// The four amounts of a container that an in-place resize may change: requests and limits of cpu and memory.
+/** The four amounts of a container that an in-place resize may change, and the QoS class that follows from them. */
 
 export type Resource = "cpu" | "memory";
 
@@ -30,7 +26,10 @@ export const NO_RESOURCES: Resources = {
   "memory.limits": null,
 };
 
-/** The granularity of a resize: 1 millicore, 1 MiB in bytes (contract C33). */
+/**
+ * The granularity of a resize: 1 millicore, 1 MiB in bytes.
+ * Clauses: C33.
+ */
 export const RESIZE_UNIT: Readonly<Record<Resource, number>> = { cpu: 1, memory: 1024 * 1024 };
 
 /** Gives the resource of a side: `cpu` of `cpu.requests`. */
@@ -66,9 +65,6 @@ export interface Amounts {
   readonly memoryBytes: number;
 }
 
-// The QoS class that Kubernetes gives a pod. The API server refuses a resize that would change it (contract C35).
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/core/v1/helper/qos/qos.go
-
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
 
 interface PodSize {
@@ -81,6 +77,8 @@ interface PodSize {
 /**
  * Gives the class as ComputePodQOS does, from the sizes as they are. The API server sets an absent request to its limit
  * before it computes the class: a pod that it returned has that default already, a manifest needs it first.
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/core/v1/helper/qos/qos.go
+ * Clauses: C35.
  */
 export function computeQosClass(pod: PodSize): QosClass {
   const sizes = pod.podResources === null ? pod.containers : [pod.podResources];

@@ -1,11 +1,5 @@
-/**
- * Label selectors: as objects and as text, matched and formatted, with the rules for labels.
- */
+/** Label selectors: as objects and as text, matched and formatted, with the rules for labels. */
 import { addProblem, isRecord, joinPath, type Problem, quote } from "./untrusted.ts";
-
-// Label selectors (metav1.LabelSelector) that were parsed by `parse_selector.ts`: matched against labels, and printed
-// as `kubectl -l` takes them. An empty selector matches every pod, as in Kubernetes.
-// https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors
 
 type Operator = "In" | "NotIn" | "Exists" | "DoesNotExist";
 
@@ -36,7 +30,10 @@ export interface Selector {
   readonly source: LabelSelector;
 }
 
-/** Says whether labels meet every requirement of a selector. */
+/**
+ * Says whether labels meet every requirement of a selector.
+ * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors
+ */
 export function matches(selector: Selector, labels: Readonly<Record<string, string>>): boolean {
   return selector.requirements.every((requirement) => isMet(requirement, labels));
 }
@@ -79,15 +76,14 @@ function formatRequirement({ key, operator, values }: Requirement): string {
   }
 }
 
-// Parses label selectors of any origin: every problem is reported with its path, as the API server would refuse it.
-// Whether a selector may be empty is the caller's rule.
-// https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#LabelSelector
-
 type ParsedSelector =
   | { readonly ok: true; readonly selector: Selector }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** Parses a selector that stands at `path` of its object. Takes any value and never throws. */
+/**
+ * Parses a selector that stands at `path` of its object. Takes any value and never throws.
+ * https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#LabelSelector
+ */
 export function parseSelector(value: unknown, path: string): ParsedSelector {
   const problems: Problem[] = [];
   const source = parseSource(value, { path, problems });
@@ -222,11 +218,9 @@ function checkFields(
   }
 }
 
-// Parses label selectors as `kubectl -l` takes them: the text that a scale has in status.selector, and `podSelector`
-// of triggers. The grammar is that of k8s.io/apimachinery/pkg/labels.Parse; its `>` and `<` are refused, as no
-// selector of an API object has them.
-
-/** Parses a selector that stands at `path`; an empty text matches everything. Never throws; it has one problem at most. */
+/**
+ * Parses a selector that stands at `path`; an empty text matches everything. Never throws; it has one problem at most.
+ */
 export function parseSelectorText(text: string, path: string): ParsedSelector {
   const refuse = (fault: string): ParsedSelector => {
     const problem: Problem = { path, message: `Cannot parse selector ${quote(text)}: ${fault}` };
@@ -338,10 +332,10 @@ function takeValues(tokens: SelectorTokens): readonly string[] {
   return [...values].toSorted();
 }
 
-// The syntax of label keys and values. The length is checked first, so that a long text costs nothing.
-// https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
-
-/** Says what is wrong with a label key such as `app.kubernetes.io/name`; `null` when nothing is. */
+/**
+ * Says what is wrong with a label key such as `app.kubernetes.io/name`; `null` when nothing is.
+ * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
+ */
 export function findKeyFault(key: string): string | null {
   if (key.length > MAX_PREFIX + 1 + MAX_NAME) return `longer than ${MAX_PREFIX + 1 + MAX_NAME} characters`;
   const slash = key.indexOf("/");

@@ -1,15 +1,12 @@
-/**
- * Go durations, and the times of the Kubernetes API (RFC 3339).
- */
+/** Go durations, and the times of the Kubernetes API (RFC 3339). */
 import { type Parsed, quote } from "./untrusted.ts";
-
-// Durations as Go's time.ParseDuration reads them (`2m30s`, `1.5h`, `500ms`), in whole milliseconds, never negative.
-// https://pkg.go.dev/time#ParseDuration Stricter than Go in one point, as the resource's schema is: a bare "0" is
-// refused, since it has no unit.
 
 type ParsedDuration = Parsed<{ ms: number }>;
 
-/** Parses any value and never throws. Rounds up to milliseconds, so that what is not zero does not become zero. */
+/**
+ * Parses any value and never throws. Rounds up to milliseconds, so that what is not zero does not become zero.
+ * https://pkg.go.dev/time#ParseDuration
+ */
 export function parseDuration(value: unknown): ParsedDuration {
   const refuse = (cause: string): ParsedDuration => ({
     ok: false,
@@ -38,8 +35,8 @@ export function parseDuration(value: unknown): ParsedDuration {
 }
 
 /**
- * Writes milliseconds, rounded to whole ones, as Go does but without parts that are zero: `1h` and not `1h0m0s`.
- * Throws RangeError for what is no safe integer then.
+ * Writes milliseconds, rounded to whole ones, as Go does but without parts that are zero: `1h` and not `1h0m0s`. Throws
+ * RangeError for what is no safe integer then.
  */
 export function formatDuration(ms: number): string {
   const total = Math.round(Math.abs(ms));
@@ -78,9 +75,10 @@ const HINTS: ReadonlyMap<string, string> = new Map([
   ["w", ", write 168h for a week"],
 ]);
 
-// Times as the Kubernetes API writes them: https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#Time
-
-/** Writes epoch milliseconds as RFC 3339 in UTC, cut off to whole seconds. Throws RangeError for what is no time. */
+/**
+ * Writes epoch milliseconds as RFC 3339 in UTC, cut off to whole seconds. Throws RangeError for what is no time.
+ * https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#Time
+ */
 export function formatTime(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }

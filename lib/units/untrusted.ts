@@ -1,9 +1,4 @@
-/**
- * Values that come from other people: type checks, quoting for messages, and the list of problems of an object.
- */
-
-// Values that nobody has checked yet: whether one is an object, and how a message shows it, or the path to it, so that
-// a hostile value can neither flood a log nor break its lines.
+/** Values that come from other people: type checks, quoting for messages, and the list of problems of an object. */
 
 /** Says whether a value is a JSON object: neither null nor a list. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -39,16 +34,15 @@ const MAX_SHOWN = 40;
 /** Label keys are seldom longer. */
 const MAX_KEY = 100;
 
-/** Characters that JSON.stringify() leaves as they are, though they break a line, are invisible or reverse the text. */
+/**
+ * Characters that JSON.stringify() leaves as they are, though they break a line, are invisible or reverse the text.
+ */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 function toShown(text: string, max: number): string {
   return JSON.stringify(text.length > max ? `${text.slice(0, max)}...` : text)
     .replace(UNSEEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
-
-// A finding of validation. Parsers return a list of these, so that one look at an object finds everything wrong with
-// it.
 
 /** The parsed value, or a sentence that quotes the text and says what is wrong with it. */
 export type Parsed<T> = ({ readonly ok: true } & Readonly<T>) | { readonly ok: false; readonly message: string };

@@ -1,8 +1,8 @@
 /**
  * What is the usage of a workload's pods compared with, where the same pods are resized in place?
  *
- * Two requests are computed for each pod: the one it was created with, and the largest one that the vertical
- * autoscaler can give it. A resize moves neither, so replicas do not follow resizes.
+ * Two requests are computed for each pod: the one it was created with, and the largest one that the vertical autoscaler
+ * can give it. A resize moves neither, so replicas do not follow resizes.
  */
 import type { Autoscaler, FieldPolicy } from "../../model/autoscaler.ts";
 import { chooseOwner, type OwnershipContext } from "../../model/ownership.ts";
@@ -25,16 +25,18 @@ import {
 import { findPodMetric, type PodRates } from "../pod_metrics.ts";
 import { computePodRequest, toMilliAmount } from "../replica_calculator.ts";
 
-// The target's pods as one cpu or memory trigger sees them: usage, yardsticks, and what the vertical half says of them
-// (sections 3 and 10).
-
-/** What asking a cpu or memory trigger gives: `isCoupled` (R80). */
+/**
+ * What asking a cpu or memory trigger gives: `isCoupled`.
+ * Clauses: R80.
+ */
 interface PodReadings {
   readonly pods: readonly PodReading[];
   readonly isCoupled: boolean;
 }
 
-/** In the order of `pods`, which are all that the selector lists, deleting and finished ones too. `now` in epoch ms. */
+/**
+ * In the order of `pods`, which are all that the selector lists, deleting and finished ones too. `now` in epoch ms.
+ */
 export function computePodReadings(trigger: ResourceTrigger, pods: readonly WorkloadPod[], now: number): PodReadings {
   const context: ComparisonContext = {
     trigger,
@@ -61,10 +63,6 @@ function computePodReading(of: WorkloadPod, context: ComparisonContext): PodRead
   };
 }
 
-// What the usage of a pod is held against (R82): `born`, what it asked for when it was created, and `full`, the most
-// that it can be given in place. Neither moves when a resize does, so what replicas follow does not depend on what the
-// vertical half does.
-
 /** How the pods of one trigger are measured. */
 interface ComparisonContext {
   readonly trigger: ResourceTrigger;
@@ -73,10 +71,16 @@ interface ComparisonContext {
   readonly now: number;
 }
 
-/** Of a pod; its usage may understate what it wants, which counts for scale-in (R85). */
+/**
+ * Of a pod; its usage may understate what it wants, which counts for scale-in.
+ * Clauses: R85.
+ */
 type ComparedRequests = Pick<PodReading, "requests" | "isClipped">;
 
-/** Thousandths, of the trigger's container or the pod. */
+/**
+ * Thousandths, of the trigger's container or the pod.
+ * Clauses: R82.
+ */
 function computeRequests(of: WorkloadPod, context: ComparisonContext): ComparedRequests {
   const { trigger: { target, baseline } } = context;
   // An average value is held against no request.
@@ -196,8 +200,6 @@ function toUnknownRequest({ pod }: WorkloadPod, container: string, resource: Res
   return { reason: "BaselineUnavailable", message };
 }
 
-// Which triggers bear on what PodResourceAutoscalers resize (R80)?
-
 /** A container whose request some autoscaler resizes. */
 interface RequestOwner {
   readonly autoscaler: Autoscaler;
@@ -205,7 +207,10 @@ interface RequestOwner {
   readonly rule: FieldPolicy;
 }
 
-/** Who resizes that request of the container; `null` = nobody. Who only recommends takes no container (L51). */
+/**
+ * Who resizes that request of the container; `null` = nobody. Who only recommends takes no container.
+ * Clauses: L51, R80.
+ */
 function findRequestOwner(
   of: WorkloadPod,
   container: string,
@@ -229,8 +234,10 @@ function hasResizedPods(trigger: ResourceTrigger, pods: readonly WorkloadPod[], 
 }
 
 /**
- * By container of the pod: the sides that do not go down while replicas are about to (R86), requests and limits, as the pods that
- * stay get more of both: `Input.scaleInPending` of the pod's evaluation. `triggers`: those of the pod's ScaledObject.
+ * By container of the pod: the sides that do not go down while replicas are about to, requests and limits, as the pods
+ * that stay get more of both: `Input.scaleInPending` of the pod's evaluation. `triggers`: those of the pod's
+ * ScaledObject.
+ * Clauses: R86.
  */
 export function listHeldFields(
   triggers: readonly ResourceTrigger[],
@@ -289,12 +296,12 @@ const EMPTY_CONTEXT: OwnershipContext["containerState"] = {
   resizedAt: null,
 };
 
-// A pod of a ScaledObject's target, with all that is known of it beside the API object: what the shell gathers for
-// `computePodReadings`.
-
 /** One pod that the target's selector lists. */
 export interface WorkloadPod extends PodWithInitialResources {
   readonly rates: PodRates | null;
-  /** What `decideSize` came to last, and the matching that it was given (unpaused, resolved); `null` where no autoscaler tracks the pod. */
+  /**
+   * What `decideSize` came to last, and the matching that it was given (unpaused, resolved); `null` where no autoscaler
+   * tracks the pod.
+   */
   readonly vertical: { readonly state: ReadableState; readonly matching: readonly Autoscaler[] } | null;
 }

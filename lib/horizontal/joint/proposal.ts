@@ -18,9 +18,6 @@ import {
   type Tolerance,
 } from "../replica_calculator.ts";
 
-// What a cpu or memory trigger asks for (R33 to R37), and where its pods are resized in place as well, within which
-// bounds it leaves replicas alone (R83): `lo` by what the pods can grow to, `hi` by what they were born with.
-
 export interface JointInput {
   /** All that the selector lists. */
   readonly pods: readonly PodReading[];
@@ -31,7 +28,10 @@ export interface JointInput {
   readonly tolerance: Tolerance;
 }
 
-/** A failure is as the HPA controller words it. */
+/**
+ * A failure is as the HPA controller words it.
+ * Clauses: R33, R34, R35, R36, R37, R83.
+ */
 export function proposeByPods(trigger: ResourceTrigger, input: JointInput): Proposal {
   const fail = (cause: string): Proposal => ({
     kind: "failed",
@@ -66,11 +66,14 @@ type RequestKind = "born" | "full";
 interface JointRuns {
   readonly full: GroupsProposal;
   readonly born: GroupsProposal;
-  /** With the clipped pods' usage raised (R85); `null` where replicas would not fall, or no pod is clipped. */
+  /** With the clipped pods' usage raised; `null` where replicas would not fall, or no pod is clipped. */
   readonly raised: GroupsProposal | null;
 }
 
-/** Out only when even full-grown pods would exceed the target, in only when even pods of birth size would fall short of it. */
+/**
+ * Out only when even full-grown pods would exceed the target, in only when even pods of birth size would fall short of
+ * it.
+ */
 function combineRuns(
   { full, born, raised }: JointRuns,
   { replicas, groups }: { readonly replicas: number; readonly groups: Groups },
@@ -91,7 +94,10 @@ function isSplit({ ready, unready, missing }: Groups): boolean {
   return [ready, unready, missing].some((group) => group.some((pod) => requestsOf(pod).born !== requestsOf(pod).full));
 }
 
-/** Of any pod, also those that do not count (R25). */
+/**
+ * Of any pod, also those that do not count.
+ * Clauses: R25.
+ */
 function findProblem(pods: readonly PodReading[]): string | null {
   for (const { requests } of pods) if ("problem" in requests) return requests.problem.message;
   return null;
@@ -108,9 +114,6 @@ function max(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }
 
-// KEDAScalerInfo where pods may grow so far beyond their birth that few replicas follow (R82): once, until it is so no
-// more.
-
 /** Beyond this the two counts of replicas are worth a person's look. */
 const WIDE_GROWTH = 4n;
 
@@ -121,6 +124,7 @@ interface GrowthFacts {
   readonly readings: TriggerReadings;
 }
 
+/** Clauses: R82. */
 export function reportWideGrowth(
   before: ReportedTopics,
   { subjects, proposals, readings }: GrowthFacts,

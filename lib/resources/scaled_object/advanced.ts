@@ -1,6 +1,4 @@
-/**
- * Parses spec.advanced of a ScaledObject: the HPA's behavior, and scalingModifiers with its formula.
- */
+/** Parses spec.advanced of a ScaledObject: the HPA's behavior, and scalingModifiers with its formula. */
 import { compileExpr } from "../../formula/formula.ts";
 import {
   type Behavior,
@@ -16,8 +14,6 @@ import { parseGoFloat, truncMilli } from "../../units/numbers.ts";
 import { parseMilli, toStoredDouble } from "../../units/quantity.ts";
 import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
 
-// Parses spec.advanced (R2): restoring, what HorizontalPodAutoscalers have too, and the formula.
-
 type Advanced = Pick<ScaledObject, "restoresReplicas" | "hpaName" | "behavior" | "formula">;
 
 interface AdvancedContext {
@@ -26,7 +22,10 @@ interface AdvancedContext {
   readonly warnings: Problem[];
 }
 
-/** Gives what stands under advanced, or the defaults. Problems are reported to `spec`; never throws. */
+/**
+ * Gives what stands under advanced, or the defaults. Problems are reported to `spec`; never throws.
+ * Clauses: R2.
+ */
 export function parseAdvanced(spec: Fields, { names, warnings }: AdvancedContext): Advanced {
   const advanced = openObject(spec, "advanced", { known: ADVANCED_FIELDS, warnings });
   if (advanced === null) return { restoresReplicas: false, hpaName: null, behavior: null, formula: null };
@@ -54,11 +53,10 @@ const ADVANCED_FIELDS = ["restoreToOriginalReplicaCount", "horizontalPodAutoscal
 
 const MODIFIER_FIELDS = ["formula", "target", "activationTarget", "metricType"];
 
-// Parses horizontalPodAutoscalerConfig.behavior as the API server would check and fill it in for a
-// HorizontalPodAutoscaler (R5). Kubernetes 1.36.3: pkg/apis/autoscaling/v2/defaults.go (GenerateHPAScaleUpRules,
-// copyHPAScalingRules) and validation.go (validateScalingRules).
-
-/** Gives both directions, filled in; `null` without a behavior. Problems are reported to `config`; never throws. */
+/**
+ * Gives both directions, filled in; `null` without a behavior. Problems are reported to `config`; never throws.
+ * Clauses: R5.
+ */
 function parseBehavior(config: Fields, warnings: Problem[]): Behavior | null {
   const behavior = openObject(config, "behavior", { known: ["scaleUp", "scaleDown"], warnings });
   if (behavior === null) return null;
@@ -93,7 +91,10 @@ function parseRules(behavior: Fields, { key, defaults, warnings }: RulesContext)
   };
 }
 
-/** Gives `null` also for an empty list: KEDA drops it on the way to the API server, which then fills in the default ones. */
+/**
+ * Gives `null` also for an empty list: KEDA drops it on the way to the API server, which then fills in the default
+ * ones.
+ */
 function parseScalingPolicies(rules: Fields, warnings: Problem[]): readonly ScalingPolicy[] | null {
   const list = rules.get("policies");
   if (list === null || (Array.isArray(list) && list.length === 0)) return null;
@@ -125,9 +126,6 @@ function parseTolerance(rules: Fields): number | null {
   return null;
 }
 
-// Parses advanced.scalingModifiers (R60): the formula is compiled, and tried once with every trigger at -1, as KEDA's
-// webhook does.
-
 interface FormulaContext {
   /** How the triggers are called that the formula may use. */
   readonly names: readonly string[];
@@ -136,7 +134,10 @@ interface FormulaContext {
   readonly warnings: Problem[];
 }
 
-/** Gives the formula; `null` where something is wrong, which is reported to `advanced`. Never throws. */
+/**
+ * Gives the formula; `null` where something is wrong, which is reported to `advanced`. Never throws.
+ * Clauses: R60.
+ */
 function parseModifiers(advanced: Fields, { names, isUsed, warnings }: FormulaContext): Formula | null {
   const modifiers = openObject(advanced, "scalingModifiers", { known: MODIFIERS_PATH, warnings });
   if (modifiers === null || !isUsed) return null;

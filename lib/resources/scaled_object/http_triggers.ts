@@ -1,6 +1,4 @@
-/**
- * Parses the triggers whose value comes from a server over HTTP: prometheus and metrics-api.
- */
+/** Parses the triggers whose value comes from a server over HTTP: prometheus and metrics-api. */
 import type { AuthMode, MetricsApiSource } from "../../model/scaled_object.ts";
 import { findForbiddenPurpose } from "../../units/address.ts";
 import { type Parsed, quote } from "../../units/untrusted.ts";
@@ -8,12 +6,7 @@ import { parseJsonPath } from "./json_path.ts";
 import { type Metadata, type ParsedSource, parseTargetMilli, type SourceContext } from "./metadata.ts";
 import { parseMetricSelector } from "./metric_selector.ts";
 
-// What triggers that ask over HTTP have in common (R13 to R16): the address, who asks, and how long they wait.
-// https://github.com/kedacore/keda/blob/v2.20.2/pkg/scalers/authentication/authentication_types.go
-
 const HTTP_KEYS = ["authModes", "authMode", "unsafeSsl", "timeout"];
-
-// Parses triggers of prometheus (R14).
 
 /** With these KEDA asks as an identity of a cloud. */
 const CLOUD_KEYS = ["awsRegion", "identityOwner"];
@@ -31,7 +24,10 @@ export const PROMETHEUS_KEYS = [
   ...CLOUD_KEYS,
 ];
 
-/** Gives the source; `null` where something is wrong, which is reported to the metadata. Never throws. */
+/**
+ * Gives the source; `null` where something is wrong, which is reported to the metadata. Never throws.
+ * Clauses: R14.
+ */
 export function parsePrometheusSource(
   metadata: Metadata,
   { hasFormula, hasAuthentication }: SourceContext,
@@ -77,8 +73,6 @@ function parseHeaders(metadata: Metadata): readonly (readonly [string, string])[
   return [];
 }
 
-// Parses triggers of metrics-api (R13).
-
 export const METRICS_API_KEYS = [
   "url",
   "valueLocation",
@@ -93,7 +87,10 @@ export const METRICS_API_KEYS = [
   "apiKey",
 ];
 
-/** Gives the source; `null` where something is wrong, which is reported to the metadata. Never throws. */
+/**
+ * Gives the source; `null` where something is wrong, which is reported to the metadata. Never throws.
+ * Clauses: R13.
+ */
 export function parseMetricsApiSource(
   metadata: Metadata,
   { hasFormula, hasAuthentication }: SourceContext,
@@ -148,9 +145,10 @@ function refuseAggregation(metadata: Metadata): void {
   );
 }
 
-// Checks the valueLocation of a metrics-api trigger, whose language depends on the format (R13, R15).
-
-/** Says in a sentence what is wrong with a location; `null` when nothing is. Never throws. */
+/**
+ * Says in a sentence what is wrong with a location; `null` when nothing is. Never throws.
+ * Clauses: R13, R15.
+ */
 function findLocationFault(location: string, format: MetricsApiSource["format"]): string | null {
   const parsed = PARSERS[format](location);
   return parsed.ok ? null : parsed.message;

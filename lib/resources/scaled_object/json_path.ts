@@ -5,22 +5,25 @@
  */
 import { isRecord, type Parsed, quote } from "../../units/untrusted.ts";
 
-// Where in a JSON document a metrics-api trigger finds its value (R13): the part of GJSON's path language that names
-// one place. Keys and indices with dots between them, `\` before a character that shall mean itself, and `#` at the
-// end for a list's length. https://github.com/tidwall/gjson/blob/v1.19.0/SYNTAX.md
-
 /** The steps from the document's root, at least one. */
 type JsonPath = readonly JsonStep[];
 
 interface JsonStep {
   readonly key: string;
-  /** What it is where it meets a list: an item's index (digits without escapes), the list's length (`#` at the end), or nothing. */
+  /**
+   * What it is where it meets a list: an item's index (digits without escapes), the list's length (`#` at the end), or
+   * nothing.
+   */
   readonly inList: "index" | "length" | "nothing";
 }
 
 type ParsedJsonPath = Parsed<{ path: JsonPath }>;
 
-/** Parses a path, and refuses by name whatever else GJSON knows. Never throws. */
+/**
+ * Parses a path, and refuses by name whatever else GJSON knows. Never throws.
+ * https://github.com/tidwall/gjson/blob/v1.19.0/SYNTAX.md
+ * Clauses: R13.
+ */
 export function parseJsonPath(text: string): ParsedJsonPath {
   const steps = splitSteps(text);
   if (typeof steps === "string") return refusePath(text, steps);

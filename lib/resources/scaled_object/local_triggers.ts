@@ -18,14 +18,15 @@ import {
   type TriggerContext,
 } from "./metadata.ts";
 
-// Parses triggers of cpu and memory (R10): a share of what the pods ask for, or an amount per pod.
-
 interface ResourceContext extends TriggerContext {
   readonly type: ResourceTrigger["type"];
   readonly name: string | null;
 }
 
-/** Gives the trigger; `null` where it has no target. Problems are reported to `fields`; never throws. */
+/**
+ * Gives the trigger; `null` where it has no target. Problems are reported to `fields`; never throws.
+ * Clauses: R10.
+ */
 export function parseResourceTrigger(
   fields: Fields,
   { type, name, index, findings }: ResourceContext,
@@ -92,11 +93,12 @@ function parsePositive(metadata: Metadata, key: "value" | "baseline"): bigint | 
   return null;
 }
 
-// Parses triggers of cron (R11).
-
 export const CRON_KEYS = ["timezone", "start", "end", "desiredReplicas"];
 
-/** Gives the source; `null` where something is wrong, which is reported to the metadata. Never throws. */
+/**
+ * Gives the source; `null` where something is wrong, which is reported to the metadata. Never throws.
+ * Clauses: R11.
+ */
 export function parseCronSource(metadata: Metadata): ParsedSource | null {
   metadata.require(CRON_KEYS);
   const timezone = parseTimezone(metadata);
@@ -144,9 +146,10 @@ function parseDesiredReplicas(metadata: Metadata): number | null {
   return null;
 }
 
-// What the metrics of triggers are called, as in KEDA (R18): pkg/scalers/scaler.go, pkg/util/normalize_string.go.
-
-/** Writes a cron expression as a part of a name: s/cron:parseCronTimeFormat. */
+/**
+ * Writes a cron expression as a part of a name: s/cron:parseCronTimeFormat.
+ * Clauses: R18.
+ */
 function toCronName(text: string): string {
   return text.replaceAll(" ", "").replaceAll("*", "x").replaceAll("/", "Sl").replaceAll("?", "Qm").replaceAll(
     ",",
@@ -154,11 +157,12 @@ function toCronName(text: string): string {
   );
 }
 
-// Parses triggers of kubernetes-workload (R12).
-
 export const WORKLOAD_KEYS = ["podSelector", "value", "activationValue", "groupByNode"];
 
-/** Gives the source; `null` where something is wrong, which is reported to the metadata. Never throws. */
+/**
+ * Gives the source; `null` where something is wrong, which is reported to the metadata. Never throws.
+ * Clauses: R12.
+ */
 export function parseWorkloadSource(metadata: Metadata, { namespace, hasFormula }: SourceContext): ParsedSource | null {
   metadata.require(hasFormula ? ["podSelector"] : ["podSelector", "value"]);
   const selector = parsePodSelector(metadata);

@@ -9,10 +9,6 @@ import { parseGoBoolean, parseGoInteger, parseJsonNumber, toMilli } from "../../
 import { parseDuration } from "../../units/time.ts";
 import { addProblem, type Problem, quote } from "../../units/untrusted.ts";
 
-// Reads the metadata of a trigger: a map of texts, each read as KEDA reads it for the type that its field has (R15).
-// Texts are trimmed, and an empty one is absent.
-// https://github.com/kedacore/keda/blob/v2.20.2/pkg/scalers/scalersconfig/typed_config.go
-
 /** Every read reports what is wrong and then gives `null`, as for a key that is absent. */
 export interface Metadata {
   readonly path: string;
@@ -42,7 +38,11 @@ interface MetadataOptions {
   readonly warnings: Problem[];
 }
 
-/** Gives a reader of a trigger's metadata; `null` where there is none. Never throws. */
+/**
+ * Gives a reader of a trigger's metadata; `null` where there is none. Never throws.
+ * https://github.com/kedacore/keda/blob/v2.20.2/pkg/scalers/scalersconfig/typed_config.go
+ * Clauses: R15.
+ */
 export function openMetadata(trigger: Fields, { type, keys, warnings }: MetadataOptions): Metadata | null {
   const fields = trigger.object("metadata", null);
   if (fields === null) return null;
@@ -113,7 +113,10 @@ function toMissing(fields: Fields, key: string): string {
 
 const FROM_ENV = "FromEnv";
 
-/** None of these types reads its metadata from the environment, neither here nor in KEDA: their fields have no order resolvedEnv. */
+/**
+ * None of these types reads its metadata from the environment, neither here nor in KEDA: their fields have no order
+ * resolvedEnv.
+ */
 function toUnknown(
   { type, key, keys }: { readonly type: string; readonly key: string; readonly keys: readonly string[] },
 ) {
@@ -136,13 +139,11 @@ function parsePairs(text: string): readonly (readonly [string, string])[] | null
   return [...new Map(pairs.map(([key = "", value = ""]) => [key, value]))];
 }
 
-// What the parser of one type of trigger gives, and what it may look at.
-
 export interface ParsedSource {
   readonly source: TriggerSource;
-  /** The metric's name without index, not yet normalized (R18). */
+  /** The metric's name without index, not yet normalized. */
   readonly metric: string;
-  /** `null` only where a formula has a target of its own (R60). */
+  /** `null` only where a formula has a target of its own. */
   readonly targetMilli: bigint | null;
   readonly activation: number;
 }
@@ -158,7 +159,10 @@ export interface SourceContext {
 /** Problems are reported to the metadata; `null` where nothing could be returned. Never throws. */
 export type ParseSource = (metadata: Metadata, context: SourceContext) => ParsedSource | null;
 
-/** Gives a target in thousandths (R17). Beside a formula it does not count, so there it may be anything that is a number. */
+/**
+ * Gives a target in thousandths. Beside a formula it does not count, so there it may be anything that is a number.
+ * Clauses: R17.
+ */
 export function parseTargetMilli(metadata: Metadata, key: string, hasFormula: boolean): bigint | null {
   const target = metadata.number(key);
   if (target === null) return null;
@@ -169,12 +173,10 @@ export function parseTargetMilli(metadata: Metadata, key: string, hasFormula: bo
   return null;
 }
 
-// What the parser of a trigger may look at beside the trigger.
-
 export interface TriggersContext {
   readonly namespace: string;
   readonly findings: Findings;
-  /** A formula stands for the external triggers: then some need no target (R60). */
+  /** A formula stands for the external triggers: then some need no target. */
   readonly hasFormula: boolean;
 }
 

@@ -5,10 +5,6 @@
  */
 import { type Parsed, quote } from "../../units/untrusted.ts";
 
-// Which series of a text exposition a metrics-api trigger takes (R15): a metric's name, and labels that all have to be
-// equal. KEDA reads it by Prometheus' own parser and then takes every operator for `=`.
-// https://prometheus.io/docs/prometheus/latest/querying/basics/#instant-vector-selectors
-
 export interface MetricSelector {
   readonly name: string;
   readonly labels: readonly (readonly [name: string, value: string])[];
@@ -16,7 +12,11 @@ export interface MetricSelector {
 
 type ParsedMetricSelector = Parsed<{ selector: MetricSelector }>;
 
-/** Parses `name{label="value",...}`. Never throws. */
+/**
+ * Parses `name{label="value",...}`. Never throws.
+ * https://prometheus.io/docs/prometheus/latest/querying/basics/#instant-vector-selectors
+ * Clauses: R15.
+ */
 export function parseMetricSelector(text: string): ParsedMetricSelector {
   const reader = { text, at: 0 };
   const outer = take(reader, NAME);

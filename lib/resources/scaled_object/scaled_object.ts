@@ -18,10 +18,12 @@ import { parseTime } from "../../units/time.ts";
 import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
 import { DEFAULT_REPLICAS, parseScaleTarget, parseScalingSpec, type Spec } from "./spec.ts";
 
-// Parses a ScaledObject, as the API server or a file has it: every default filled in (R2), every problem found at once
-// with its path (R3). https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_types.go
-
-/** Gives what is known of the object; `scaledObject` is there when there is no problem. Takes any value and never throws. */
+/**
+ * Gives what is known of the object; `scaledObject` is there when there is no problem. Takes any value and never
+ * throws.
+ * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_types.go
+ * Clauses: R2, R3.
+ */
 export function parseScaledObject(object: unknown): ScaledObjectFacts {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
@@ -106,10 +108,10 @@ function parseObjectMetadata(metadata: Fields): ScaledObjectFacts {
   };
 }
 
-// What people steer by annotation (R51, R55, R56, R76, R77). Annotations are read also where the rest of the object is
-// invalid.
-
-/** Gives the annotations; `metadata` is `null` where there is none. Problems are reported to it; never throws. */
+/**
+ * Gives the annotations; `metadata` is `null` where there is none. Problems are reported to it; never throws.
+ * Clauses: R51, R55, R56, R76, R77.
+ */
 function parseAnnotations(metadata: Fields | null): Annotations {
   const annotations = metadata?.object("annotations", null) ?? null;
   const isTrue = (key: string) => annotations?.get(key) === "true";
@@ -156,11 +158,11 @@ function parsePausedReplicas(annotations: Fields): number | null {
   return null;
 }
 
-// What is left to do of a ScaledObject that is invalid, once it is deleted: KEDA gives the target its replicas back
-// whatever else the spec says.
-// https://github.com/kedacore/keda/blob/v2.20.2/controllers/keda/scaledobject_finalizer.go
-
-/** Gives the object with nothing but its target; `null` where the spec does not ask for it, or no target can be read. Never throws. */
+/**
+ * Gives the object with nothing but its target; `null` where the spec does not ask for it, or no target can be read.
+ * Never throws.
+ * https://github.com/kedacore/keda/blob/v2.20.2/controllers/keda/scaledobject_finalizer.go
+ */
 function parseRestoring(
   spec: unknown,
   rest: Omit<ScaledObject, keyof Spec>,

@@ -1,14 +1,10 @@
-/**
- * Parses the spec of a ScaledObject: its target, counts of replicas, times and fallback.
- */
+/** Parses the spec of a ScaledObject: its target, counts of replicas, times and fallback. */
 import { type Fallback, FALLBACK_BEHAVIORS, type ScaledObject, type Target } from "../../model/scaled_object.ts";
 import { ANY_TEXT, type Fields, type Findings, openObject } from "../../units/fields.ts";
 import { addProblem, type Problem } from "../../units/untrusted.ts";
 import { parseAdvanced, usesModifiers } from "./advanced.ts";
 import { isResourceType } from "./metadata.ts";
 import { parseTriggers } from "./triggers.ts";
-
-// Parses the spec of a ScaledObject: its parts, and what they must not be together (R4).
 
 /** All that comes out of the spec. */
 export type Spec = Omit<ScaledObject, "uid" | "namespace" | "name" | "generation" | "createdAt" | "annotations">;
@@ -18,7 +14,10 @@ interface SpecContext {
   readonly findings: Findings;
 }
 
-/** Gives the spec; `null` where there is no target to name. What is wrong goes to the findings; never throws. */
+/**
+ * Gives the spec; `null` where there is no target to name. What is wrong goes to the findings; never throws.
+ * Clauses: R4.
+ */
 export function parseScalingSpec(spec: Fields, { namespace, findings }: SpecContext): Spec | null {
   const { warnings } = findings;
   spec.require(["scaleTargetRef", "triggers"]);
@@ -78,9 +77,10 @@ function warnOfUnused(
   }
 }
 
-// Parses spec.scaleTargetRef (R2). Whether the target is there and serves /scale is found out later (R6).
-
-/** Gives the target; `null` where it could not be read. Problems are reported to `spec`; never throws. */
+/**
+ * Gives the target; `null` where it could not be read. Problems are reported to `spec`; never throws.
+ * Clauses: R2, R6.
+ */
 export function parseScaleTarget(spec: Fields, warnings: Problem[]): Target | null {
   const target = openObject(spec, "scaleTargetRef", { known: TARGET_FIELDS, warnings });
   if (target === null) return null;
@@ -116,8 +116,6 @@ function parseTargetText(fields: Fields, key: string, rule: typeof ANY_TEXT): st
   return fields.get(key) === "" ? null : fields.text(key, rule);
 }
 
-// Parses the numbers of a ScaledObject's spec: times in seconds, and how many replicas there may be (R2).
-
 type Replicas = Pick<
   ScaledObject,
   "pollIntervalMs" | "cooldownMs" | "initialCooldownMs" | "minReplicas" | "maxReplicas" | "idleReplicas"
@@ -133,7 +131,10 @@ export const DEFAULT_REPLICAS: Replicas = {
   idleReplicas: null,
 };
 
-/** Gives the numbers with their defaults. Problems are reported to `spec`; never throws. */
+/**
+ * Gives the numbers with their defaults. Problems are reported to `spec`; never throws.
+ * Clauses: R2.
+ */
 function parseReplicas(spec: Fields): Replicas {
   const minReplicas = spec.integer("minReplicaCount", { min: 0 }) ?? DEFAULT_REPLICAS.minReplicas;
   const maxReplicas = spec.integer("maxReplicaCount", { min: 1 }) ?? DEFAULT_REPLICAS.maxReplicas;
@@ -168,8 +169,6 @@ function parseSecondsToMs(spec: Fields, key: string, { min = 0 } = {}): number |
   return seconds === null ? null : 1000 * seconds;
 }
 
-// Parses spec.fallback, and says where it would never take effect (R4, R70, R71).
-
 interface FallbackContext {
   /** Of all triggers, whether valid or not. */
   readonly types: readonly string[];
@@ -177,7 +176,10 @@ interface FallbackContext {
   readonly warnings: Problem[];
 }
 
-/** Gives the fallback; `null` without one. Problems are reported to `spec`; never throws. */
+/**
+ * Gives the fallback; `null` without one. Problems are reported to `spec`; never throws.
+ * Clauses: R4, R70, R71.
+ */
 function parseFallback(spec: Fields, { types, hasFormula, warnings }: FallbackContext): Fallback | null {
   const known = ["failureThreshold", "replicas", "behavior"];
   const fallback = openObject(spec, "fallback", { known, warnings });

@@ -1,6 +1,4 @@
-/**
- * Parses the list of triggers of a ScaledObject, and what triggers of every type have in common.
- */
+/** Parses the list of triggers of a ScaledObject, and what triggers of every type have in common. */
 import {
   type AuthenticationRef,
   EXTERNAL_TYPES,
@@ -26,8 +24,6 @@ import {
   type TriggersContext,
 } from "./metadata.ts";
 
-// Parses spec.triggers: each by its type, and what they must not have in common (R4).
-
 interface ParsedTriggers {
   readonly triggers: readonly Trigger[];
   /** The type of each trigger that has one, valid or not. */
@@ -40,7 +36,10 @@ interface ParsedTriggers {
 /** All are asked at once, every 15 s. */
 const MAX_TRIGGERS = 50;
 
-/** Gives the triggers that are valid, and what is known of the others. Problems are reported to `spec`; never throws. */
+/**
+ * Gives the triggers that are valid, and what is known of the others. Problems are reported to `spec`; never throws.
+ * Clauses: R4.
+ */
 export function parseTriggers(spec: Fields, context: TriggersContext): ParsedTriggers {
   const list = spec.get("triggers") ?? [];
   if (!Array.isArray(list) || (list.length === 0 && spec.has("triggers"))) {
@@ -92,9 +91,11 @@ function nameOf(fields: Fields): string | null {
   return typeof name === "string" && name !== "" ? name : null;
 }
 
-// Parses one trigger: what all have, then its metadata by type (R4, R10 to R18).
-
-/** Gives the trigger; `null` where it has a problem that leaves nothing to return. Problems are reported to `fields`; never throws. */
+/**
+ * Gives the trigger; `null` where it has a problem that leaves nothing to return. Problems are reported to `fields`;
+ * never throws.
+ * Clauses: R4, R10, R11, R12, R13, R14, R15, R16, R17, R18.
+ */
 function parseTrigger(fields: Fields, context: TriggerContext): Trigger | null {
   warnOfUnknown(fields, { known: TRIGGER_FIELDS, warnings: context.findings.warnings });
   fields.require(["type", "metadata"]);
@@ -176,9 +177,10 @@ function parseAuthenticationRef(fields: Fields, { findings }: TriggerContext): A
   return name === null ? null : { kind: kind ?? "TriggerAuthentication", name };
 }
 
-// What the metrics of triggers are called, as in KEDA (R18): pkg/scalers/scaler.go, pkg/util/normalize_string.go.
-
-/** Gives the name of an external metric, such as `s0-prometheus`. */
+/**
+ * Gives the name of an external metric, such as `s0-prometheus`.
+ * Clauses: R18.
+ */
 export function toMetricName(index: number, metric: string): string {
   return `s${index}-${metric.replace(/[/.:%()]/g, "-")}`;
 }

@@ -7,10 +7,9 @@ import type { AuthenticationRef } from "../../model/scaled_object.ts";
 import { ANY_TEXT, type Fields, NAME_RULE, openFields, SERVER_TEXT, warnOfUnknown } from "../../units/fields.ts";
 import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
 
-// A TriggerAuthentication or ClusterTriggerAuthentication as the rest of podfit knows it: where each parameter stands
-// (R16).
-
-/** One that is valid. Where a parameter has several places, the last one of `env` and `secrets`, in this order, counts. */
+/**
+ * One that is valid. Where a parameter has several places, the last one of `env` and `secrets`, in this order, counts.
+ */
 export interface Authentication {
   readonly kind: AuthenticationRef["kind"];
   /** `null` for a ClusterTriggerAuthentication: its secrets are in podfit's own namespace. */
@@ -50,11 +49,11 @@ export interface AuthenticationFacts {
   readonly warnings: readonly Problem[];
 }
 
-// Parses a TriggerAuthentication or ClusterTriggerAuthentication (R16). Parameters come from secrets and from the
-// environment of the target's containers; any other source is a problem that names it, for to leave a credential out
-// would be to ask without it.
-
-/** Gives what is known of the object; `authentication` is there when there is no problem. Takes any value and never throws. */
+/**
+ * Gives what is known of the object; `authentication` is there when there is no problem. Takes any value and never
+ * throws.
+ * Clauses: R16.
+ */
 export function parseAuthentication(object: unknown): AuthenticationFacts {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
