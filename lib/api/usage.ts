@@ -1,6 +1,6 @@
 /**
- * Usage of pods, in the shape that every source of it gives: a kubelet's summary, the cgroups of a node, or
- * metrics.k8s.io. The sources write these types and the core reads them.
+ * Usage of pods, in the form that every source returns: a kubelet's summary, the cgroups of a node, or metrics.k8s.io.
+ * The sources write these types, and the decisions read them.
  */
 
 /** CPU as the source has it: a counter since the instance started, or a rate over a window. */
@@ -15,22 +15,22 @@ export type Cpu =
 export interface PsiHint {
   /** What the total was taken for. No difference spans a change of it. */
   readonly unit: "us" | "ns";
-  /** The higher of the kernel's own means over the last 10 and 60 s, percent: it bears the unit out or not. */
+  /** The higher of the kernel's own means over the last 10 and 60 s, percent. It confirms the unit, or does not. */
   readonly percent: number;
 }
 
 /**
- * How long a container's CPU was held back, in total since its instance started; `null` = not measured.
+ * How long a container's CPU was throttled or waited, in total since its instance started; `null` = not measured.
  * Clauses: L20.
  */
 export interface Pressure {
   /** PSI `cpu.full`: some thread of it wanted to run and none did, ns. */
   readonly fullNs: number | null;
-  /** What a source adds that does not say in which unit it has PSI; absent where the unit is known. */
+  /** Added by a source that does not say in which unit it gives PSI; absent if the unit is known. */
   readonly fullHint?: PsiHint;
-  /** Held back by its CPU limit, summed over CPUs, ns. */
+  /** Time for which its CPU limit throttled it, summed over CPUs, ns. */
   readonly throttledNs: number | null;
-  /** What the CPU that it used most has run of it, ns. */
+  /** Usage on the CPU that it used most, ns. */
   readonly largestCpuNs: number | null;
 }
 
@@ -47,11 +47,11 @@ export interface Point {
   readonly workingSetBytes: number;
   /** Memory with page cache, which the kernel compares with the limit; `null` when the source doesn't have it. */
   readonly usageBytes: number | null;
-  /** `null` when the source measures nothing of it. */
+  /** `null` if the source measures none of it. */
   readonly pressure: Pressure | null;
   /**
-   * Processes that were killed in it for memory since the instance began, its first one or another; absent or `null`
-   * when the source doesn't count them.
+   * Processes of the container that were killed for memory since the instance started; absent or `null` if the source
+   * does not count them.
    */
   readonly oomKills?: number | null;
 }
@@ -94,7 +94,7 @@ export type FailureReason =
 /** Which of several sources a reading is of, where a node has several. */
 export interface Served {
   readonly source: string;
-  /** Why the better one does not serve; `null` where it does. */
+  /** Why the better source is not used; `null` if it is. */
   readonly because: string | null;
 }
 
@@ -106,7 +106,7 @@ export type Reading =
     readonly readAt: number;
     /** The node's clock minus podfit's, in whole seconds; 0 while they agree within two. */
     readonly clockOffsetMs: number;
-    /** The tracked pods by UID; who takes the reading may empty it. */
+    /** The tracked pods by UID; the caller may empty it. */
     readonly pods: Map<string, PodUsage>;
     /** How many pods and containers were left out because their numbers are implausible. */
     readonly skipped: number;

@@ -14,7 +14,7 @@ import {
 
 type Type =
   | { readonly kind: "nil" | "bool" | "int" | "float" }
-  /** Nobody can say; `any` is a function's way to say so, and differs where two types become one. */
+  /** Not known before the run. `any` is what a function declares as unknown; it differs where two types are united. */
   | { readonly kind: "unknown" | "any" }
   | { readonly kind: "array"; readonly element: Type };
 
@@ -32,34 +32,34 @@ const UNKNOWN: Type = { kind: "unknown" };
 
 const ANY_ARRAY: Type = { kind: "array", element: ANY };
 
-/** Says whether nothing is known. */
+/** Returns whether the type is not known. */
 function isOpen({ kind }: Type): boolean {
   return kind === "unknown" || kind === "any";
 }
 
-/** Says whether it is an integer or a float for certain. */
+/** Returns whether it is certainly an integer or a float. */
 function isNumeric({ kind }: Type): boolean {
   return kind === "int" || kind === "float";
 }
 
-/** Says whether both can be what `isFit` accepts: one is, and the other is too or is not known. */
+/** Returns whether both types can be what `isFit` accepts: one is, and the other is too or is not known. */
 function canBoth(left: Type, right: Type, isFit: (type: Type) => boolean): boolean {
   return (isFit(left) || isOpen(left)) && (isFit(right) || isOpen(right));
 }
 
-/** Says whether == may compare them. */
+/** Returns whether == may compare them. */
 function isComparable(left: Type, right: Type): boolean {
   if (isOpen(left) || isOpen(right) || left.kind === "nil" || right.kind === "nil") return true;
   return left.kind === right.kind || (isNumeric(left) && isNumeric(right));
 }
 
-/** Of + - and *. */
+/** Returns the type of + - and *. */
 function promote(left: Type, right: Type): Type {
   if (isOpen(left) || isOpen(right)) return UNKNOWN;
   return left.kind === "float" || right.kind === "float" ? FLOAT : INT;
 }
 
-/** Of a condition's two ways. */
+/** Returns the type of both branches of a condition. */
 function unite(then: Type, otherwise: Type): Type {
   if (then.kind === "nil") return otherwise;
   if (otherwise.kind === "nil") return then;
@@ -69,26 +69,26 @@ function unite(then: Type, otherwise: Type): Type {
   return isSame ? then : ANY_ARRAY;
 }
 
-/** Of `left ?? right`. */
+/** Returns the type of `left ?? right`. */
 function coalesce(left: Type, right: Type): Type {
   if (left.kind === "nil") return right;
   return right.kind === "nil" || isAssignable(right, left) ? left : UNKNOWN;
 }
 
-/** Of an array that is written out. */
+/** Returns the type of an array literal. */
 function toArray(items: readonly Type[]): Type {
   const [first = UNKNOWN] = items;
   const isUniform = items.every((item) => isSameKind(item, first));
   return isUniform ? { kind: "array", element: items.at(-1) ?? UNKNOWN } : ANY_ARRAY;
 }
 
-/** Of what a predicate gives, as the function that it becomes declares it. */
+/** Returns the type of a predicate's result, as the function that it becomes declares it. */
 function toDeclared(type: Type): Type {
   if (type.kind === "array") return ANY_ARRAY;
   return type.kind === "unknown" ? ANY : type;
 }
 
-/** By its name in messages. */
+/** Returns the name of a type for messages. */
 function nameKind({ kind }: Type): string {
   return {
     nil: "nil",
@@ -107,7 +107,7 @@ function isAssignable(from: Type, to: Type): boolean {
   return to.kind === "any" || from.kind === to.kind;
 }
 
-/** expr compares reflect kinds, of which neither nil nor the unknown has one. */
+/** expr compares reflect kinds; nil and unknown values have none. */
 function isSameKind(a: Type, b: Type): boolean {
   const toKind = ({ kind }: Type) => kind === "nil" ? "unknown" : kind;
   return toKind(a) === toKind(b);
@@ -119,7 +119,7 @@ interface Checked extends Typed {
 }
 
 /**
- * Throws FormulaError. `triggers` are floats; `null` takes every unknown name for one.
+ * Returns the checked formula. Throws FormulaError. `triggers` are floats; with `null` every unknown name is a trigger.
  * Clauses: R62.
  */
 export function checkFormula(node: Node, triggers: ReadonlySet<string> | null): Checked {
@@ -130,7 +130,7 @@ export function checkFormula(node: Node, triggers: ReadonlySet<string> | null): 
   return { ...check(outer, node), names: [...used] };
 }
 
-/** Of nodes within nodes: what runs a formula calls itself, and a stack has an end. */
+/** Nodes within nodes: the evaluation is recursive, and the stack is limited. */
 const MAX_DEPTH = 400;
 
 /** Nodes in one walk through a formula. */
@@ -247,7 +247,7 @@ function checkLet(place: CheckContext, node: Extract<Node, { kind: "let" }>): Ty
   return { node: { ...node, value: value.node, body: body.node }, type: body.type };
 }
 
-/** Throws FormulaError. */
+/** Returns the type of a binary operator. Throws FormulaError. */
 function checkBinary(place: CheckContext, node: BinaryNode): Typed {
   const [left, right] = [place.check(place, node.left), place.check(place, node.right)];
   const type = findBinaryType(node.operator, left.type, right.type);
@@ -263,7 +263,7 @@ function checkBinary(place: CheckContext, node: BinaryNode): Typed {
   return { node: { ...node, left: left.node, right: right.node, isInteger }, type };
 }
 
-/** `null` = they do not go together. */
+/** Returns `null` if the types do not fit together. */
 function findBinaryType(operator: BinaryNode["operator"], left: Type, right: Type): Type | null {
   switch (operator) {
     case "==":
@@ -298,7 +298,7 @@ function findBinaryType(operator: BinaryNode["operator"], left: Type, right: Typ
   }
 }
 
-/** Throws FormulaError. */
+/** Returns the type of a call. Throws FormulaError. */
 function checkCall(place: CheckContext, node: CallNode): Typed {
   const items = node.items.map((item) => place.check(place, item));
   const type = findCallType(node.name, items.map((item) => toDeclared(item.type)));
@@ -342,8 +342,7 @@ function findCallType(name: CallNode["name"], items: readonly Type[]): Type {
 }
 
 /**
- * What follows an array, or something unknown, is not looked at; and the type is that of the first item, whatever the
- * others are.
+ * Arguments after an array or an unknown value are not checked. The type is that of the first argument, as in expr.
  */
 function findAggregateType(name: CallNode["name"], items: readonly Type[]): Type {
   const isList = (item: Type) => isOpen(item) || item.kind === "array";
@@ -364,7 +363,7 @@ function requireArray(name: string, type: Type): void {
   }
 }
 
-/** Throws FormulaError. */
+/** Returns the type of a function with a predicate. Throws FormulaError. */
 function checkLoop(place: CheckContext, node: LoopNode): Typed {
   const { name } = node;
   const array = place.check(place, node.array);
@@ -417,7 +416,7 @@ function findLoopType(name: LoopNode["name"], { array, element, body }: Parts): 
 }
 
 interface Typed {
-  /** The node, made more exact by what its type tells. */
+  /** The node, with what its type makes certain. */
   readonly node: Node;
   readonly type: Type;
 }
@@ -433,7 +432,7 @@ interface CheckContext {
   readonly depth: number;
   /** Names of triggers that are used, in order; the checker adds to it. */
   readonly used: Set<string>;
-  /** Counts visits of nodes: a chain of comparisons is visited in parts more than once. */
+  /** Counts visits of nodes: parts of a chain of comparisons are visited more than once. */
   readonly visits: { count: number };
   /** Checks a node within this one. */
   readonly check: (place: CheckContext, node: Node) => Typed;

@@ -15,15 +15,12 @@ import { type BinaryNode, FormulaError, isArray, type LoopNode, nameType, type N
 type CompiledExpr = Parsed<{ program: Program }>;
 
 interface CompileOptions {
-  /**
-   * The triggers that a formula may use; any other name is refused. Without it every unknown name is taken for a
-   * trigger.
-   */
+  /** The triggers that a formula may use; any other name is refused. Without it every unknown name is a trigger. */
   readonly names?: readonly string[];
 }
 
 /**
- * Compiles `formula` as KEDA does, wrapped in float(...). Never throws, also not on hostile text.
+ * Compiles `formula` as KEDA does, wrapped in float(...). Never throws, for any text.
  * Clauses: R62, R63.
  */
 export function compileExpr(text: string, { names }: CompileOptions = {}): CompiledExpr {
@@ -78,12 +75,12 @@ function toResult(text: string, run: () => Value): ProgramResult {
 }
 
 /**
- * Steps that one run may take: nodes that are evaluated, and elements that are made or visited. Each element of each
- * array has cost a step, so this bounds also how many there are.
+ * Steps that one run may take. Each evaluated node, and each element that is made or visited, is a step, so this limits
+ * the number of elements too.
  */
 export const MAX_STEPS = 10_000;
 
-/** Throws FormulaError. A trigger without a value is nil. */
+/** Returns the value of a formula. Throws FormulaError. A trigger without a value is nil. */
 function evaluate(node: Node, values: Readonly<Record<string, number | null>>): Value {
   return evaluateNode(node, {
     values,
@@ -95,7 +92,7 @@ function evaluate(node: Node, values: Readonly<Record<string, number | null>>): 
   });
 }
 
-/** Evaluates a part, and the parts in it by `frame.run`. Throws FormulaError. */
+/** Returns the value of a node; its parts are evaluated by `frame.run`. Throws FormulaError. */
 export function evaluateNode(node: Node, frame: Frame): Value {
   spend(frame, 1);
   switch (node.kind) {
@@ -139,7 +136,7 @@ function getVariable(name: string, { variables, values }: Frame): Value {
 function runBinary(node: BinaryNode, frame: Frame): Value {
   const { operator } = node;
   const left = frame.run(node.left, frame);
-  // These look at the right side only if the left one leaves it open, and give it as it is.
+  // These operators evaluate the right side only if the left side does not decide, and return it unchanged.
   if (operator === "??") return left ?? frame.run(node.right, frame);
   if (operator === "and") return requireBool(left) ? frame.run(node.right, frame) : false;
   if (operator === "or") return requireBool(left) ? true : frame.run(node.right, frame);
@@ -168,7 +165,7 @@ function runBinary(node: BinaryNode, frame: Frame): Value {
   }
 }
 
-/** Two integers by type, of which one has turned out to be none, are not compared: `find([1], # > 1) == 1`. */
+/** Two integers by type are not compared if one of them is not an integer at run time: `find([1], # > 1) == 1`. */
 function equals(
   { isInteger }: BinaryNode,
   { left, right, frame }: { readonly left: Value; readonly right: Value; readonly frame: Frame },
@@ -216,7 +213,7 @@ function requireBool(value: Value, what = "a condition"): boolean {
   return value;
 }
 
-/** Throws FormulaError. Looks at no element behind the one that settles the answer. */
+/** Throws FormulaError. Visits no element after the one that decides the result. */
 function evaluateLoop(node: LoopNode, frame: Frame): Value {
   const list = frame.run(node.array, frame);
   if (!isArray(list)) throw new FormulaError(`${node.name}() takes an array and not ${nameType(list)}`);

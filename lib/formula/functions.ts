@@ -7,18 +7,18 @@ import { quote } from "../units/untrusted.ts";
 import { FormulaError, type FunctionName, isArray, isNumber, nameType, type Node, type Value } from "./syntax.ts";
 
 /**
- * Arrays within arrays: what walks through them calls itself, and a stack has an end. The parser admits no deeper ones
- * as text.
+ * Arrays within arrays: the functions here are recursive, and the stack is limited. The parser accepts no deeper array
+ * literals.
  */
 const MAX_NESTING = 200;
 
 export interface Frame {
   readonly values: Readonly<Record<string, number | null>>;
-  /** What `let` defined, the last one first. */
+  /** The variables of `let`, the last one first. */
   readonly variables: Variable | null;
   readonly element: Value;
   readonly acc: Value;
-  /** Counts down, for the whole run. */
+  /** The steps that are left for the whole run. */
   readonly steps: { left: number };
   /** Runs a part in a frame. */
   readonly run: (node: Node, frame: Frame) => Value;
@@ -30,15 +30,15 @@ interface Variable {
   readonly outer: Variable | null;
 }
 
-/** Throws FormulaError when a run takes more steps than it may. */
+/** Throws FormulaError if a run takes more steps than allowed. */
 export function spend({ steps }: Frame, count: number | bigint): void {
   if (count > steps.left) throw new FormulaError("takes more than 10,000 steps: look at fewer elements");
   steps.left -= Number(count);
 }
 
 /**
- * Spends a step for each element of `list`, and returns it. `depth` arrays are around it. Throws FormulaError beyond a
- * bound.
+ * Spends a step for each element of `list`, and returns it. `depth` is the number of arrays around it. Throws
+ * FormulaError beyond a limit.
  */
 function enter(frame: Frame, list: readonly Value[], depth: number): readonly Value[] {
   requireDepth(depth);
@@ -46,15 +46,15 @@ function enter(frame: Frame, list: readonly Value[], depth: number): readonly Va
   return list;
 }
 
-/** Throws FormulaError where more arrays are around an array than may be. */
+/** Throws FormulaError if an array is nested too deeply. */
 function requireDepth(depth: number): void {
   if (depth < MAX_NESTING) return;
   throw new FormulaError(`arrays are nested deeper than ${MAX_NESTING} levels: simplify it`);
 }
 
 /**
- * Each element that a function visits takes a step. Throws FormulaError for a value that a function does not take, and
- * beyond a bound.
+ * Returns the result of a function. Each element that it visits takes a step. Throws FormulaError for a value that the
+ * function does not accept, and beyond a limit.
  */
 export function callFunction(name: FunctionName, items: readonly Value[], frame: Frame): Value {
   const [first = null] = items;
@@ -90,7 +90,7 @@ export function callFunction(name: FunctionName, items: readonly Value[], frame:
   }
 }
 
-/** Half away from zero. */
+/** Rounds half away from zero. */
 function roundAway(value: number): number {
   const whole = Math.trunc(value);
   return Math.abs(value - whole) >= 0.5 ? whole + Math.sign(value) : whole;
@@ -113,8 +113,8 @@ function toList(name: string, value: Value): readonly Value[] {
 }
 
 /**
- * What is no array sorts to an empty one, as in expr. A step for each element; there are at most 14 comparisons for
- * each.
+ * A value that is not an array sorts to an empty array, as in expr. Each element takes a step; there are at most 14
+ * comparisons per element.
  */
 function sortAscending(value: Value, frame: Frame): readonly Value[] {
   if (!isArray(value)) return [];
@@ -127,12 +127,13 @@ interface Call {
 }
 
 interface Extreme extends Call {
-  /** Says whether an item takes the place of the best one so far. */
+  /** Returns whether an item replaces the best one so far. */
   readonly isBetter: (best: Value, item: Value) => boolean;
 }
 
 /**
- * Of numbers and of arrays of them, however nested; nil if there is none. Anything else is given back if it is alone.
+ * Takes numbers and arrays of them at any depth; nil if there are none. A single value of another type is returned
+ * unchanged.
  */
 function findExtreme(items: readonly Value[], { isBetter, ...call }: Extreme): Value {
   const [only = null] = items;
@@ -144,7 +145,7 @@ function findExtreme(items: readonly Value[], { isBetter, ...call }: Extreme): V
   return best;
 }
 
-/** The numbers of arguments and of the arrays among them, however nested. */
+/** Returns the numbers among the arguments and their arrays, at any depth. */
 function listNumbers(items: readonly Value[], { name, frame }: Call): readonly (bigint | number)[] {
   const numbers: (bigint | number)[] = [];
   const collect = (list: readonly Value[], depth: number) => {
@@ -167,8 +168,8 @@ function computeMean(items: readonly Value[], frame: Frame): number {
 }
 
 /**
- * An array within an array is summed by itself first, and an argument that is an array is not: doubles notice the
- * order.
+ * An array within an array is summed separately first, and an argument that is an array is not. The order changes the
+ * result of doubles.
  */
 function sumUp(
   items: readonly Value[],
@@ -203,7 +204,7 @@ function compareFloats(a: number, b: number): number {
 export type Arithmetic = "+" | "-" | "*" | "/" | "%" | "**";
 
 /**
- * Throws FormulaError for what is no number.
+ * Throws FormulaError for a value that is not a number.
  * Clauses: R62.
  */
 export function compute(operator: Arithmetic, left: Value, right: Value): bigint | number {
@@ -217,14 +218,14 @@ export function compute(operator: Arithmetic, left: Value, right: Value): bigint
   return computeFloats(operator, Number(left), Number(right));
 }
 
-/** -value. Throws FormulaError for what is no number. */
+/** Returns -value. Throws FormulaError for a value that is not a number. */
 export function negate(value: Value): bigint | number {
   if (typeof value === "bigint") return toFitting(-value);
   if (typeof value !== "number") throw new FormulaError(`cannot negate ${nameType(value)}`);
   return -value;
 }
 
-/** Says whether left < right. Throws FormulaError for what is no number. */
+/** Returns whether left < right. Throws FormulaError for a value that is not a number. */
 export function isLess(left: Value, right: Value): boolean {
   if (!isNumber(left) || !isNumber(right)) {
     throw new FormulaError(`cannot compare ${nameType(left)} with ${nameType(right)}`);
@@ -234,8 +235,8 @@ export function isLess(left: Value, right: Value): boolean {
 }
 
 /**
- * As expr's ==: 1 equals 1.0, and arrays are equal by their elements, up to the first that differs. Each element of
- * both takes a step. Throws FormulaError beyond a bound.
+ * Compares like expr's ==: 1 equals 1.0, and arrays are compared by their elements up to the first difference. Each
+ * element of both takes a step. Throws FormulaError beyond a limit.
  */
 export function isEqual(left: Value, right: Value, frame: Frame, depth = 0): boolean {
   if (isNumber(left) && isNumber(right)) {
@@ -250,7 +251,7 @@ export function isEqual(left: Value, right: Value, frame: Frame, depth = 0): boo
 }
 
 /**
- * Cuts a float towards zero. Throws FormulaError for what is no number, and for a float that no integer of 64 bits is.
+ * Cuts a float towards zero. Throws FormulaError for a value that is not a number, and for a float outside of 64 bits.
  */
 export function toInteger(value: Value): bigint {
   if (typeof value === "bigint") return value;
@@ -259,7 +260,7 @@ export function toInteger(value: Value): bigint {
   return toFitting(BigInt(Math.trunc(value)));
 }
 
-/** Throws FormulaError for what does not fit into 64 bits. */
+/** Throws FormulaError for an integer that does not fit into 64 bits. */
 function toFitting(value: bigint): bigint {
   if (BigInt.asIntN(64, value) !== value) {
     throw new FormulaError("an integer is beyond 64 bits: compute with floats, as in 1.0 * a");
@@ -298,7 +299,7 @@ function computeFloats(operator: "+" | "-" | "*", left: number, right: number): 
  * https://cs.opensource.google/go/go/+/refs/tags/go1.26.0:src/math/pow.go
  */
 function power(x: number, y: number): number {
-  // JavaScript says NaN to both, C and Go say 1.
+  // JavaScript returns NaN for both; C and Go return 1.
   if (x === 1 || (x === -1 && Math.abs(y) === Infinity)) return 1;
   const hasDigits = Number.isFinite(x) && x !== 0 && Number.isFinite(y) && y !== 0;
   if (!hasDigits || (x < 0 && !Number.isInteger(y)) || Math.abs(y) >= 2 ** 63) return x ** y;
@@ -308,7 +309,7 @@ function power(x: number, y: number): number {
   return powerBySquaring(x, y);
 }
 
-/** Beyond it the result is 0 or infinite whatever follows. */
+/** Beyond this exponent the result is 0 or infinite. */
 const MAX_EXPONENT = 2 ** 12;
 
 function powerBySquaring(x: number, y: number): number {
@@ -337,7 +338,7 @@ function powerBySquaring(x: number, y: number): number {
   return y < 0 ? scale(1 / mantissa, -exponent) : scale(mantissa, exponent);
 }
 
-/** A finite number but zero as mantissa * 2^exponent, the mantissa from 0.5 to 1. */
+/** Splits a finite number other than zero into mantissa * 2^exponent, the mantissa from 0.5 to 1. */
 function split(value: number): { mantissa: number; exponent: number } {
   // A subnormal number is made normal first.
   const isTiny = Math.abs(value) < 2 ** -1022;
@@ -349,7 +350,7 @@ function split(value: number): { mantissa: number; exponent: number } {
   return { mantissa: view.getFloat64(0), exponent: isTiny ? exponent - 52 : exponent };
 }
 
-/** mantissa * 2^exponent, rounded once. */
+/** Returns mantissa * 2^exponent, rounded once. */
 function scale(mantissa: number, exponent: number): number {
   if (mantissa === 0 || !Number.isFinite(mantissa)) return mantissa;
   const { mantissa: fraction, exponent: own } = split(mantissa);

@@ -5,12 +5,12 @@ import { FormulaError } from "./syntax.ts";
 interface Token {
   readonly kind: "operator" | "bracket" | "number" | "identifier" | "end";
   readonly text: string;
-  /** Where it begins. */
+  /** Its position in the text. */
   readonly at: number;
 }
 
 /**
- * Throws FormulaError at a character that begins no token.
+ * Splits the text into tokens. Throws FormulaError at a character that starts no token.
  * Clauses: R62.
  */
 export function tokenize(source: string): readonly Token[] {
@@ -23,7 +23,7 @@ export function tokenize(source: string): readonly Token[] {
       continue;
     }
     const token = scanToken(source, at);
-    // What follows # at once is its name, whatever it looks like: #acc.
+    // The text directly after # is its name, for example #acc.
     const name = token.text === "#" ? scanWord(source, at + 1) : "";
     tokens.push(token);
     at += token.text.length;
@@ -41,13 +41,13 @@ const WORD = /[\p{L}\p{Nd}_$]+/uy;
 /** Go's unicode.IsSpace. */
 const BLANK = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/y;
 
-/** Words that are operators wherever they stand. */
+/** Words that are always operators. */
 const WORDS: ReadonlySet<string> = new Set([
   ...["in", "or", "and", "not", "let", "if", "else"],
   ...["matches", "contains", "startsWith", "endsWith"],
 ]);
 
-/** A second character that the first one takes with it, whether or not there is such an operator. */
+/** A second character that belongs to the first one, whether or not such an operator exists. */
 const SECONDS: Readonly<Record<string, string>> = {
   "|": "|",
   ":": ":",
@@ -90,13 +90,13 @@ function scanToken(source: string, at: number): Token {
   throw new FormulaError(`${quote(character)} is not part of the language: remove it`);
 }
 
-/** A word, which may be empty. */
+/** Returns a word, which may be empty. */
 function scanWord(source: string, at: number): string {
   WORD.lastIndex = at;
   return WORD.exec(source)?.[0] ?? "";
 }
 
-/** As Lexer.scanNumber: what looks like a number. Whether it is one is seen when it is parsed. */
+/** Takes a text that looks like a number, as Lexer.scanNumber does. The parser checks it. */
 function scanNumber(source: string, at: number): string {
   const digits = /^0[xX]/.test(source.slice(at, at + 2))
     ? "0-9a-fA-F_"
@@ -105,7 +105,7 @@ function scanNumber(source: string, at: number): string {
     : /^0[bB]/.test(source.slice(at, at + 2))
     ? "01_"
     : "0-9_";
-  // 1..3 is a range and not the number 1. with something behind it.
+  // 1..3 is a range, and not the number 1. followed by something.
   const range = new RegExp(`(?:0[xXoObB])?[${digits}]*(?=\\.\\.)`, "y");
   const full = new RegExp(`(?:0[xXoObB])?[${digits}]*(?:\\.[${digits}]*)?(?:[eE][+-]?[${digits}]*)?`, "y");
   range.lastIndex = full.lastIndex = at;
@@ -116,7 +116,7 @@ function scanNumber(source: string, at: number): string {
   return text;
 }
 
-/** An integer or a float. Throws FormulaError for what is neither, and for what is too large. */
+/** Returns an integer or a float. Throws FormulaError for any other text, and for a number that is too large. */
 export function parseLiteral(text: string): bigint | number {
   const plain = text.replaceAll("_", "").toLowerCase();
   const isInteger = /^(?:0x[0-9a-f]+|0b[01]+|0o[0-7]+|[0-9]+)$/.test(plain);
@@ -138,21 +138,21 @@ function parseInteger(plain: string, text: string): bigint {
 
 export interface Tokens {
   readonly current: () => Token;
-  /** The one after the current one. */
+  /** The token after the current one. */
   readonly peek: () => Token;
   readonly is: (kind: Token["kind"], text?: string) => boolean;
-  /** At the end it stays there. */
+  /** Moves to the next token; at the end it stays there. */
   readonly next: () => void;
-  /** Goes on behind a token that must stand here. */
+  /** Moves past a token that must be here. */
   readonly expect: (kind: Token["kind"], text: string) => void;
-  /** Goes on behind a name, and gives it. */
+  /** Moves past a name, and returns it. */
   readonly expectIdentifier: () => string;
-  /** Throws FormulaError for a token, by default the current one, which may not stand where it does. */
+  /** Throws FormulaError for a token that is not allowed here, by default the current one. */
   readonly fail: (token?: Token) => never;
 }
 
 interface TokensOptions {
-  /** Where in the source the user's text begins, and how long it is: what KEDA writes around it is not told. */
+  /** Where the user's text begins in the source, and its length: messages leave out what KEDA writes around it. */
   readonly begin: number;
   readonly length: number;
 }

@@ -3,7 +3,7 @@ import { MAX_VISITS } from "./check.ts";
 import { type Arithmetic, compute, negate } from "./functions.ts";
 import { type BinaryNode, FormulaError, type Node, type UnaryNode, type Value } from "./syntax.ts";
 
-/** In expr's order. Throws FormulaError for a constant that cannot be computed. */
+/** Applies the rewrites in expr's order. Throws FormulaError for a constant that cannot be computed. */
 export function optimize(node: Node): Node {
   return REWRITES.reduce((tree, visit) => rewrite(tree, visit), fold(rewrite(node, toIntegerSet)));
 }
@@ -30,7 +30,7 @@ function toIntegerSet(node: Node): Node {
   return { ...node, operator: "in integers", right: { kind: "constant", value: values } };
 }
 
-/** integer in 1..3 */
+/** integer in 1..3 becomes two comparisons. */
 function toComparisons(node: Node): Node {
   if (node.kind !== "binary" || node.operator !== "in" || node.isInteger !== true) return node;
   const { left, right: range } = node;
@@ -41,7 +41,7 @@ function toComparisons(node: Node): Node {
   return { kind: "binary", operator: "and", left: from, right: to };
 }
 
-/** map(filter(x, p), f) */
+/** map(filter(x, p), f) becomes one loop. */
 function mapFiltered(node: Node): Node {
   if (node.kind !== "loop" || node.name !== "map" || node.body === null) return node;
   const { array } = node;
@@ -49,7 +49,7 @@ function mapFiltered(node: Node): Node {
   return { ...array, result: node.body };
 }
 
-/** len(filter(x, p)); what a map() around the filter would compute is not computed. */
+/** len(filter(x, p)) becomes count(): a map() around the filter is then not evaluated. */
 function countFiltered(node: Node): Node {
   const [filter] = node.kind === "call" && node.name === "len" ? node.items : [];
   if (filter?.kind !== "loop" || filter.name !== "filter") return node;
@@ -57,7 +57,7 @@ function countFiltered(node: Node): Node {
   return { kind: "loop", name: "count", array, body, initial: null };
 }
 
-/** filter(x, p)[0] and first(filter(x, p)), or from the end. */
+/** filter(x, p)[0] and first(filter(x, p)) become find(), also from the end. */
 function findFiltered(node: Node, { call, index }: { readonly call: "first" | "last"; readonly index: bigint }): Node {
   const isIndex = node.kind === "index" && findInteger(node.index) === index;
   const isCall = node.kind === "call" && node.name === call;
@@ -66,7 +66,7 @@ function findFiltered(node: Node, { call, index }: { readonly call: "first" | "l
   return { ...filter, name: "find", mustFind: isIndex, isFromEnd: call === "last" };
 }
 
-/** all(x, p) and all(x, q); any() or any(); none() and none() */
+/** all(x, p) and all(x, q) become one loop; so do any() or any(), and none() and none(). */
 function combinePredicates(node: Node): Node {
   if (node.kind !== "binary" || (node.operator !== "and" && node.operator !== "or")) return node;
   const { operator, left, right } = node;
@@ -83,13 +83,13 @@ function combinePredicates(node: Node): Node {
   return { ...left, body: combinePredicates(both) };
 }
 
-/** sum([a, b, c]) of elements that are not all constant. */
+/** sum([a, b, c]) adds from the right if not all elements are constant. */
 function sumFromRight(node: Node): Node {
   const isListed = node.kind === "loop" && node.name === "sum" && node.body === null && node.array.kind === "array";
   return isListed && node.array.items.length >= 2 ? { ...node, isFromRight: true } : node;
 }
 
-/** count(x, p) > 0 and >= 1 */
+/** count(x, p) > 0 and >= 1 become any(). */
 function toAny(node: Node): Node {
   if (node.kind !== "binary") return node;
   const { operator, left, right } = node;
@@ -99,7 +99,7 @@ function toAny(node: Node): Node {
   return isAny ? { ...left, name: "any" } : node;
 }
 
-/** count(x, p) compared with a constant stops where the answer is certain. */
+/** count(x, p) that is compared with a constant stops when the result is certain. */
 function limitCount(node: Node): Node {
   if (node.kind !== "binary") return node;
   const { operator, left, right } = node;
@@ -116,7 +116,10 @@ function findInteger(node: Node): bigint | null {
   return node.kind === "constant" && typeof node.value === "bigint" ? node.value : null;
 }
 
-/** Says whether two parts of trees are written alike, up to the first difference. As in expr 1 and 1.0 are. */
+/**
+ * Returns whether two parts of trees are written the same, up to the first difference. As in expr, 1 and 1.0 are the
+ * same.
+ */
 function isAlike(a: unknown, b: unknown): boolean {
   if (isNumeral(a) && isNumeral(b)) return String(a) === String(b);
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;
@@ -130,8 +133,8 @@ function isNumeral(value: unknown): boolean {
 }
 
 /**
- * Until nothing more changes. Throws FormulaError for what cannot be computed, e.g. 1 % 0, also where it would never
- * run.
+ * Folds constants until nothing changes. Throws FormulaError for what cannot be computed, such as 1 % 0, also in a part
+ * that would never run.
  */
 function fold(node: Node): Node {
   let [tree, hasChanged] = [node, true];
@@ -202,16 +205,15 @@ function isArithmetic(operator: string): operator is Arithmetic {
   return ARITHMETIC.has(operator);
 }
 
-/** Of a constant, its value; `null` for nil, arrays and what is no constant. */
+/** Returns the value of a constant; `null` for nil, arrays and other nodes. */
 function findScalar(node: Node): Exclude<Value, readonly Value[]> {
   if (node.kind !== "constant" || typeof node.value === "object") return null;
   return node.value;
 }
 
 /**
- * Gives the tree with each node replaced by what `visit` gives for it, its parts having been visited before. Throws
- * FormulaError for a tree of too many parts: `x in 1..3` becomes two comparisons of x, so trees grow, and double with
- * each level.
+ * Returns the tree with each node replaced by `visit`, parts first. Throws FormulaError for a tree of too many parts:
+ * `x in 1..3` becomes two comparisons of x, so trees grow and can double with each level.
  */
 function rewrite(node: Node, visit: (node: Node) => Node): Node {
   let visits = 0;
@@ -247,7 +249,7 @@ function rewriteParts(node: Node, { go, visit }: Rewriting): Node {
     case "let":
       return visit({ ...node, value: go(node.value), body: go(node.body) });
     case "loop":
-      // As in expr, `result` is not walked again.
+      // As in expr, `result` is not visited again.
       return visit({
         ...node,
         array: go(node.array),

@@ -15,18 +15,18 @@ import {
 } from "./syntax.ts";
 
 interface ParseOptions {
-  /** Names that are no functions, though expr has functions of these names. */
+  /** Names that are not functions here, although expr has functions with these names. */
   readonly triggers: ReadonlySet<string>;
 }
 
-/** Throws FormulaError for what is not in the language. */
+/** Returns the tree of a formula. Throws FormulaError for what is not in the language. */
 export function parseFormula(tokens: Tokens, { triggers }: ParseOptions): Node {
   const node = parseSequence({ tokens, triggers, depth: 0, isPredicate: false, parse: parseExpression });
   if (!tokens.is("end")) tokens.fail();
   return node;
 }
 
-/** Of expressions within expressions. The functions below call each other, and a stack has an end. */
+/** Expressions within expressions. The functions below are recursive, and the stack is limited. */
 const MAX_DEPTH = 200;
 
 function parseExpression(outer: ParseContext, precedence: number): Node {
@@ -39,7 +39,7 @@ function parseExpression(outer: ParseContext, precedence: number): Node {
   return precedence === 0 ? parseConditional(place, node) : node;
 }
 
-/** What follows a first operand: operators that bind at least as strongly as `precedence`. */
+/** Parses what follows a first operand: operators with at least this `precedence`. */
 function parseOperators(place: ParseContext, { left, precedence }: { left: Node; precedence: number }): Node {
   const { tokens } = place;
   let node = left;
@@ -77,7 +77,7 @@ function parseOperators(place: ParseContext, { left, precedence }: { left: Node;
   return node;
 }
 
-/** a < b < c is a < b and b < c. */
+/** a < b < c means a < b and b < c. */
 function parseComparison(place: ParseContext, { left, operator }: { left: Node; operator: string }): Node {
   const { tokens } = place;
   let root: Node | null = null;
@@ -115,7 +115,7 @@ function parseIf(place: ParseContext): Node {
   return { kind: "if", condition, then, otherwise: isChain ? parseExpression(place, 0) : parseBlock(place) };
 }
 
-/** a ? b : c, and a ?: c, which gives a where it is true. */
+/** a ? b : c, and a ?: c, which is a if it is true. */
 function parseConditional(place: ParseContext, first: Node): Node {
   const { tokens } = place;
   let node = first;
@@ -128,7 +128,7 @@ function parseConditional(place: ParseContext, first: Node): Node {
   return node;
 }
 
-/** Throws FormulaError where no operand stands. */
+/** Throws FormulaError if there is no operand. */
 function parsePrimary(place: ParseContext): Node {
   const { tokens, isPredicate } = place;
   const { kind, text } = tokens.current();
@@ -196,7 +196,7 @@ function parsePostfix(place: ParseContext, first: Node): Node {
 
 const SLICE = "slices ([a:b]) are not supported: write the elements out, or use filter()";
 
-/** The call of a function, from the bracket on. `first` comes from the left of a pipe. */
+/** Parses the call of a function, from the bracket on. `first` comes from the left side of a pipe. */
 function parseCall(place: ParseContext, { name, first }: { name: string; first: Node | null }): Node {
   const { tokens, triggers } = place;
   if (triggers.has(name)) throw new FormulaError(`${quote(name)} is a trigger and no function: rename the trigger`);
@@ -237,7 +237,7 @@ function parsePredicate(outer: ParseContext): Node {
   return place.parse(place, 0);
 }
 
-/** Expressions between commas, from an opening bracket to `close`. The last one may have a comma too. */
+/** Parses expressions between commas, from an opening bracket to `close`. A comma may follow the last one. */
 function parseItems(place: ParseContext, close: string): readonly Node[] {
   const { tokens } = place;
   const items: Node[] = [];
@@ -258,13 +258,13 @@ interface ParseContext {
   readonly tokens: Tokens;
   readonly triggers: ReadonlySet<string>;
   readonly depth: number;
-  /** Within a predicate, where # stands for the element. */
+  /** Within a predicate, where # is the element. */
   readonly isPredicate: boolean;
-  /** Parses an expression of operators that bind at least as strongly as `precedence`. */
+  /** Parses an expression of operators with at least this `precedence`. */
   readonly parse: (place: ParseContext, precedence: number) => Node;
 }
 
-/** One expression: more of them, with semicolons between, would throw the first ones' values away. */
+/** Parses one expression. With several, separated by semicolons, the first values would be lost. */
 function parseSequence(place: ParseContext): Node {
   const node = place.parse(place, 0);
   const { tokens } = place;

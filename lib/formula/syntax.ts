@@ -2,7 +2,7 @@
 
 export type Node =
   | { readonly kind: "constant"; readonly value: Value }
-  /** A trigger, or what `let` defined. */
+  /** A trigger, or a variable of `let`. */
   | { readonly kind: "name"; readonly name: string }
   | UnaryNode
   | BinaryNode
@@ -10,7 +10,7 @@ export type Node =
   | { readonly kind: "array"; readonly items: readonly Node[] }
   | { readonly kind: "if"; readonly condition: Node; readonly then: Node; readonly otherwise: Node }
   | { readonly kind: "let"; readonly name: string; readonly value: Node; readonly body: Node }
-  /** The element that a predicate looks at, or what reduce() has so far. */
+  /** The element that a predicate visits, or the accumulator of reduce(). */
   | { readonly kind: "pointer"; readonly name: "element" | "acc" }
   | CallNode
   | LoopNode;
@@ -27,8 +27,7 @@ export interface BinaryNode {
   readonly left: Node;
   readonly right: Node;
   /**
-   * Set by the checker: both sides of == (the left one of `in`) are integers by type, and a value that is none is an
-   * error.
+   * Set by the checker: both sides of == (the left one of `in`) are integers by type, and another value is an error.
    */
   readonly isInteger?: boolean;
 }
@@ -40,24 +39,24 @@ export interface CallNode {
   readonly items: readonly Node[];
 }
 
-/** A function that looks at each element of an array. */
+/** A function with a predicate for each element of an array. */
 export interface LoopNode {
   readonly kind: "loop";
   readonly name: LoopName;
   readonly array: Node;
-  /** `null` where count() and sum() have none: the element itself. */
+  /** `null` if count() or sum() has none: the element itself. */
   readonly body: Node | null;
-  /** reduce() begins with it; `null` = with the first element. */
+  /** The initial value of reduce(); `null` = the first element. */
   readonly initial: Node | null;
-  /** Set by the optimizer: what filter() and find() give instead of the element. */
+  /** Set by the optimizer: what filter() and find() return instead of the element. */
   readonly result?: Node;
-  /** Set by the optimizer: count() ends when it has so many. */
+  /** Set by the optimizer: count() stops at this number. */
   readonly limit?: bigint;
-  /** Set by the optimizer: find() looks from the end. */
+  /** Set by the optimizer: find() searches from the end. */
   readonly isFromEnd?: boolean;
-  /** Set by the optimizer: find() finds, or it is an error. */
+  /** Set by the optimizer: it is an error if find() finds no element. */
   readonly mustFind?: boolean;
-  /** Set by the optimizer: sum() of elements that are written out adds from the right, which doubles do notice. */
+  /** Set by the optimizer: sum() of an array literal adds from the right, which changes the result of doubles. */
   readonly isFromRight?: boolean;
 }
 
@@ -67,7 +66,7 @@ type BinaryOperator =
   | ("+" | "-" | "*" | "/" | "%" | "**")
   | ("==" | "!=" | "<" | "<=" | ">" | ">=")
   | ("and" | "or" | "in" | ".." | "??")
-  /** Made by the optimizer of `in`: among integers that are written out. */
+  /** Made of `in` by the optimizer: among integers of an array literal. */
   | "in integers";
 
 export const FUNCTION_NAMES = [
@@ -87,7 +86,7 @@ interface Binding {
   readonly isRight?: true;
 }
 
-/** By what is written. */
+/** The binary operators by their text. */
 export const BINARY: ReadonlyMap<string, Binding> = new Map<string, Binding>([
   ["or", { operator: "or", precedence: 10 }],
   ["||", { operator: "or", precedence: 10 }],
@@ -112,13 +111,13 @@ export const UNARY: ReadonlyMap<string, { readonly operator: UnaryOperator; read
   ["+", { operator: "+", precedence: 90 }],
 ]);
 
-/** These may stand in a row: 1 < a < 3 means 1 < a and a < 3. */
+/** These may be chained: 1 < a < 3 means 1 < a and a < 3. */
 export const CHAINED: ReadonlySet<string> = new Set(["<", ">", ">=", "<="]);
 
 /** Operators on strings. */
 export const STRING_OPERATORS: ReadonlySet<string> = new Set(["matches", "contains", "startsWith", "endsWith"]);
 
-/** Functions of expr that are no part of the language here. A variable may have none of their names either. */
+/** Functions of expr that are not part of the language here. A variable cannot have their names either. */
 export const REFUSED_FUNCTIONS: ReadonlySet<string> = new Set([
   ...["findIndex", "findLast", "findLastIndex", "groupBy", "sortBy", "type", "string", "trim", "trimPrefix"],
   ...["trimSuffix", "upper", "lower", "split", "splitAfter", "replace", "repeat", "join", "indexOf", "lastIndexOf"],
@@ -131,20 +130,20 @@ function toComparison(operator: BinaryOperator): readonly [string, Binding] {
   return [operator, { operator, precedence: 20 }];
 }
 
-/** What a formula computes with. An integer is a bigint and a float a number: they are two types, as in expr. */
+/** A value of a formula. An integer is a bigint and a float a number: they are two types, as in expr. */
 export type Value = null | boolean | bigint | number | readonly Value[];
 
-/** Says whether a value is a number of either type. */
+/** Returns whether a value is a number of either type. */
 export function isNumber(value: Value): value is bigint | number {
   return typeof value === "bigint" || typeof value === "number";
 }
 
-/** Says whether a value is an array. */
+/** Returns whether a value is an array. */
 export function isArray(value: Value): value is readonly Value[] {
   return Array.isArray(value);
 }
 
-/** A value's type by the name that messages use. */
+/** Returns a value's type by the name that messages use. */
 export function nameType(value: Value): string {
   if (value === null) return "nil";
   if (isArray(value)) return "an array";
@@ -152,7 +151,7 @@ export function nameType(value: Value): string {
 }
 
 /**
- * Why a formula has no program or no value. Thrown inside of lib/units/expr only: compileExpr() and Program.run() turn
+ * Why a formula has no program or no value. It is thrown inside lib/formula only: compileExpr() and Program.run() turn
  * it into a message.
  */
 export class FormulaError extends Error {}

@@ -8,17 +8,17 @@ import type { Formula, ScaledObject } from "../model/scaled_object.ts";
 import { milliToDouble } from "../units/numbers.ts";
 import { COMPOSITE_METRIC_NAME, type CompositeMetric, type ExternalMetric } from "./external_metrics.ts";
 
-/** What the poll half goes by. */
+/** What the triggers mean for the activation loop. */
 export interface Activity {
   readonly isActive: boolean;
-  /** Some trigger failed, and no fallback stands for it. */
+  /** A trigger failed, and no fallback replaces it. */
   readonly isError: boolean;
   /** Names of metrics. */
   readonly activeMetrics: readonly string[];
 }
 
 /**
- * `composite` is `null` without a formula.
+ * Returns whether the object is active, and by which metrics. `composite` is `null` without a formula.
  * Clauses: R51, R63.
  */
 export function computeActivity(
@@ -29,7 +29,7 @@ export function computeActivity(
   const activity = object.formula === null || composite === null
     ? computeTriggerActivity(metrics)
     : computeFormulaActivity(object.formula, composite);
-  // CPU and memory alone could never lift a target from zero.
+  // CPU and memory alone can never activate a target from zero.
   return metrics.length === 0 && !activity.isError ? { ...activity, isActive: true } : activity;
 }
 
@@ -56,16 +56,16 @@ export type ActivationStep =
   /** Active, but some trigger failed. */
   | "doubt"
   | "stay"
-  /** Failed triggers will be replaced by fallback, or have none to wait for. Neither ever scales to zero. */
+  /** Failed triggers that fallback will replace, or that no fallback replaces. Neither scales to zero. */
   | "awaitFallback"
   | "fail"
-  /** To idle or zero, once cooled. */
+  /** To idle or zero, after the cooldown. */
   | "deactivate"
-  /** Inactive with fewer than the minimum. */
+  /** Inactive with fewer replicas than the minimum. */
   | "raise"
   | "rest";
 
-/** What the table looks at. */
+/** The input of the table. */
 export interface ActivationCase extends Pick<ScaledObject, "idleReplicas" | "minReplicas"> {
   /** By its triggers, or forced. */
   readonly isActive: boolean;
@@ -75,6 +75,7 @@ export interface ActivationCase extends Pick<ScaledObject, "idleReplicas" | "min
 }
 
 /**
+ * Returns the step of KEDA's RequestScale.
  * https://github.com/kedacore/keda/blob/v2.20.2/pkg/scaling/executor/scale_scaledobjects.go
  * Clauses: R52, R53.
  */
@@ -95,7 +96,7 @@ function chooseInactive({ isError, hasFallback, idleReplicas, minReplicas, repli
 }
 
 /**
- * What status.lastActiveTime can hold.
+ * Rounds down to what status.lastActiveTime can hold, epoch ms.
  * Clauses: R52, R53, R56.
  */
 export function toWholeSeconds(at: number): number {

@@ -31,7 +31,10 @@ import { evaluateTriggers, type Evaluation, reportActivation } from "./evaluatio
 
 type PollObservation = Extract<ReplicasObservation, { readonly kind: "poll" }>;
 
-/** Clauses: R50, R51, R52, R53. */
+/**
+ * Returns the outcome of one activation loop. Never throws.
+ * Clauses: R50, R51, R52, R53.
+ */
 export function runActivationLoop(
   before: ReplicasState,
   { scale, triggers: readings, readyPods }: PollObservation,
@@ -57,7 +60,7 @@ export function runActivationLoop(
   return { state, write: taken.write, notices: evaluation.notices, report };
 }
 
-/** With a formula it is the composite that is active, and KEDA shows none of the triggers as such. */
+/** With a formula the composite metric is active, and KEDA shows no trigger as active. */
 function nextActivity(object: ScaledObject, { activeMetrics }: Activity): Readonly<Record<string, boolean>> {
   const active = new Set(activeMetrics);
   return Object.fromEntries(listExternalTriggers(object).map(({ metricName }) => [metricName, active.has(metricName)]));
@@ -78,13 +81,13 @@ function toActivationReport(
   return { half: "poll", replicas, desired, reason, message, triggers, need: null, stabilized: null };
 }
 
-/** What a step comes to. */
+/** The result of a step. */
 interface StepResult {
   readonly write: ScaleWrite | null;
-  /** `null` = all is well. */
+  /** `null` = no fault. */
   readonly ready: Condition | null;
   readonly active: Condition;
-  /** Epoch ms in whole seconds; `null` = it stays. What is written counts once it is accepted. */
+  /** Epoch ms in whole seconds; `null` = unchanged. A write sets it only once it is accepted. */
   readonly lastActiveAt: number | null;
   readonly reason: ReplicasReason | null;
   readonly message: string;
@@ -99,7 +102,10 @@ interface StepFacts {
   readonly activeMetrics: readonly string[];
 }
 
-/** Clauses: R52, R53, R56. */
+/**
+ * Performs a step: its write, its conditions and its message.
+ * Clauses: R52, R53, R56.
+ */
 function takeStep(step: ActivationStep, facts: StepFacts): StepResult {
   return STEPS[step](facts);
 }
@@ -146,7 +152,7 @@ function activate(facts: StepFacts): StepResult {
   return { ...stayActive(facts), ...toStepWrite(facts, { replicas, reason: "Activated", message }) };
 }
 
-/** CPU and memory have no metric of KEDA's. */
+/** CPU and memory have no metric name in KEDA. */
 function formatActiveTriggers({ object, activeMetrics }: StepFacts): string {
   return activeMetrics.length > 0 ? activeMetrics.join(";") : object.triggers.map(({ type }) => type).join(";");
 }
@@ -168,7 +174,7 @@ function deactivate(facts: StepFacts): StepResult {
   return { ...INACTIVE_RESULT, ...toStepWrite(facts, { replicas, reason: "Deactivated", message }) };
 }
 
-/** Never active counts from when the object was made. */
+/** Returns epoch ms. For an object that was never active, the cooldown starts at its creation. */
 function computeCooldownEnd({ before, object, input: { wallAheadMs = 0 } }: StepFacts): number {
   return before.lastActiveAt === null
     ? object.createdAt - wallAheadMs + object.initialCooldownMs

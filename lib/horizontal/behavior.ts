@@ -17,14 +17,14 @@ export interface StabilizationInput {
   readonly now: number;
   readonly replicas: number;
   readonly need: number;
-  /** `null` = none at all, which is not the same as its defaults. */
+  /** `null` = none, which is not the same as the defaults. */
   readonly behavior: Behavior | null;
 }
 
-/** What the windows make of a need. */
+/** The result of the stabilization windows. */
 interface StabilizedNeed {
   readonly stabilized: number;
-  /** With the need, as it was found, recorded. */
+  /** With the need recorded as it was found. */
   readonly history: ScalingHistory;
 }
 
@@ -32,6 +32,7 @@ interface StabilizedNeed {
 const DOWN_WINDOW_MS = 300_000;
 
 /**
+ * Returns the replicas after the stabilization windows, as the HPA controller's stabilizeRecommendation does.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go
  * Clauses: R41, R42.
  */
@@ -42,14 +43,14 @@ export function stabilize(history: ScalingHistory, input: StabilizationInput): S
     : stabilizeWithBehavior(history, { ...input, behavior });
 }
 
-/** A need of exactly 300 s still counts. */
+/** A need exactly 300 s old still counts. */
 function stabilizeWithoutBehavior(history: ScalingHistory, { now, need }: StabilizationInput): StabilizedNeed {
   const isOld = ({ at }: { readonly at: number }) => at < now - DOWN_WINDOW_MS;
   const counted = history.needs.filter((one) => !isOld(one)).map(({ replicas }) => replicas);
   return { stabilized: Math.max(need, ...counted), history: recordNeed(history, { replicas: need, at: now }, isOld) };
 }
 
-/** Both windows count whatever the direction. A need of exactly the window's age does not. */
+/** Both windows apply in either direction. A need exactly as old as the window does not count. */
 function stabilizeWithBehavior(
   history: ScalingHistory,
   { now, replicas, need, behavior: { scaleUp, scaleDown } }: StabilizationInput & { readonly behavior: Behavior },
@@ -76,13 +77,15 @@ export interface RateInput {
 
 export type ScalingLimit = "TooManyReplicas" | "TooFewReplicas" | "ScaleUpLimit" | "ScaleDownLimit";
 
-/** `limit`: what keeps replicas from being what is stabilized; `null` = nothing. */
+/** `limit`: why replicas differ from the stabilized number; `null` = they do not. */
 export interface LimitedReplicas {
   readonly desired: number;
   readonly limit: ScalingLimit | null;
 }
 
 /**
+ * Returns the replicas after rate policies and bounds, in doubles and in the HPA controller's order: 100 and 10 % are
+ * 111, 10 less 90 % are 0.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go
  * Clauses: R41, R43.
  */
@@ -100,7 +103,7 @@ export function limitRate(history: ScalingHistory, input: RateInput): LimitedRep
   return { desired: stabilized, limit: null };
 }
 
-/** Without behavior replicas may double, or become 4, in one tick. */
+/** Without behavior, replicas may double in one scaling loop, or become 4. */
 function limitWithoutBehavior({ replicas, stabilized, minReplicas, maxReplicas }: RateInput): LimitedReplicas {
   if (stabilized < minReplicas) return { desired: minReplicas, limit: "TooFewReplicas" };
   const max = Math.max(2 * replicas, 4);
@@ -136,7 +139,10 @@ function computeDownLimit(history: ScalingHistory, now: RateNow, { select, polic
   return select === "Min" ? Math.max(...limits) : Math.min(...limits);
 }
 
-/** Replicas at the period's start, by what the tick half itself has changed since then, in both directions. */
+/**
+ * Returns the replicas at the start of the period, computed from the scaling loop's own changes since then in both
+ * directions.
+ */
 function computePeriodStart(
   { ups, downs }: ScalingHistory,
   { now, replicas }: RateNow,
@@ -147,7 +153,7 @@ function computePeriodStart(
   return replicas - sum(ups) + sum(downs);
 }
 
-/** A write of the tick half that the API server took; `now` is the due time of its tick. */
+/** An accepted write of the scaling loop; `now` is when that loop was due. */
 export interface Rescale {
   readonly from: number;
   readonly to: number;
@@ -156,7 +162,7 @@ export interface Rescale {
 }
 
 /**
- * At first sight what is there counts as needed: no scale-in for one window.
+ * At first sight the current replicas count as the need, so there is no scale-in for one window.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go
  * Clauses: R31, R44, R45.
  */
@@ -164,7 +170,7 @@ export function startHistory(replicas: number, now: number): ScalingHistory {
   return { needs: [{ replicas, at: now }], ups: [], downs: [] };
 }
 
-/** Without behavior nothing is kept, as no rate is asked for. */
+/** Without behavior nothing is recorded, because no rate applies. */
 export function recordRescale(history: ScalingHistory, { from, to, now, behavior }: Rescale): ScalingHistory {
   if (behavior === null) return history;
   const event = { change: Math.abs(to - from), at: now, isOutdated: false };
@@ -172,7 +178,7 @@ export function recordRescale(history: ScalingHistory, { from, to, now, behavior
   return { ...history, downs: storeEvent(history.downs, event, behavior.scaleDown) };
 }
 
-/** Overwrites the last of those that no window sees any more, else adds one. */
+/** Replaces the last need that is outside of every window, or adds one. */
 function recordNeed(
   history: ScalingHistory,
   need: RecordedNeed,
@@ -183,7 +189,8 @@ function recordNeed(
 }
 
 /**
- * The longest period of the direction alone decides: it may be shorter than one of the other direction that still asks.
+ * Only the longest period of this direction decides. It may be shorter than a period of the other direction that still
+ * needs the event.
  * Clauses: R44.
  */
 function storeEvent(
@@ -202,8 +209,8 @@ function putInSlot<T>(list: readonly T[], item: T, slot: number): readonly T[] {
 }
 
 /**
- * The tick half's behavior: a paused direction is Disabled, and so `behavior` is present, with defaults where it was
- * absent.
+ * Returns the behavior of the scaling loop. A paused direction is Disabled, so `behavior` is then present, with
+ * defaults.
  * Clauses: R55, R56.
  */
 export function disablePausedDirections({ behavior, annotations }: ScaledObject): Behavior | null {

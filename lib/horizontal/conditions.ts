@@ -7,7 +7,7 @@ export const READY_MESSAGE = "ScaledObject is defined correctly and is ready for
 export const PAUSED_MESSAGE = "ScaledObject is paused";
 
 /**
- * `warnings` are what skipped checks leave to say.
+ * `warnings` are those of skipped checks.
  * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/condition_types.go
  * Clauses: R3, R30, R52, R53, R55, R72, R77, R91.
  */
@@ -16,7 +16,7 @@ export function toReady(message: string, warnings: readonly string[] = []): Cond
   return { status: "True", reason: "ScaledObjectReady", message: said };
 }
 
-/** A person reads no more; problems and answers of others may be long. */
+/** A longer message helps no reader; problems and answers of other systems may be long. */
 const MAX_MESSAGE_LENGTH = 2048;
 
 export function toCheckFailed(message: string): Condition {
@@ -96,7 +96,7 @@ export function toFailedUpdateScale(cause: string): Condition {
 }
 
 /**
- * HPAActive while the tick half rests at idleReplicaCount.
+ * HPAActive while the scaling loop does nothing at idleReplicaCount.
  * Clauses: R54.
  */
 export const IDLE_SCALING_DISABLED: Condition = {
@@ -105,7 +105,7 @@ export const IDLE_SCALING_DISABLED: Condition = {
   message: "scaling is disabled since the triggers are not active and the target has its idle replicas",
 };
 
-/** The tick half's conditions, HPAActive with the words in which KEDA mirrors it. */
+/** Returns the conditions of the scaling loop, HPAActive in the words in which KEDA mirrors it. */
 export function mirrorHpaActive(conditions: Conditions): Conditions {
   const { HPAActive } = conditions;
   if (HPAActive === undefined || HPAActive.reason === "ScalingDisabled") return conditions;
@@ -117,14 +117,14 @@ function formatInactive(message: string): string {
   return `HPA is not actively scaling: ${message}`;
 }
 
-/** AbleToScale where no need was found. */
+/** AbleToScale if no need was found. */
 export const GOT_SCALE: Condition = {
   status: "True",
   reason: "SucceededGetScale",
   message: "the HPA controller was able to get the target's current scale",
 };
 
-/** HPAActive at replicas 0: True, as KEDA has it, and not False as of an HPA. */
+/** HPAActive at 0 replicas: True, as in KEDA, and not False as in an HPA. */
 export const SCALING_DISABLED: Condition = {
   status: "True",
   reason: "ScalingDisabled",
@@ -132,7 +132,7 @@ export const SCALING_DISABLED: Condition = {
 };
 
 /**
- * AbleToScale once a write of the tick half is accepted.
+ * AbleToScale once a write of the scaling loop is accepted.
  * Clauses: R91.
  */
 export function toRescaled(replicas: number): Condition {
@@ -140,7 +140,7 @@ export function toRescaled(replicas: number): Condition {
   return { status: "True", reason: "SucceededRescale", message };
 }
 
-/** HPAActive. */
+/** The condition HPAActive. */
 export function toHpaActive(metric: string): Condition {
   const message = `the HPA was able to successfully calculate a replica count from ${metric}`;
   return { status: "True", reason: "HPAActive", message };
@@ -148,7 +148,7 @@ export function toHpaActive(metric: string): Condition {
 
 export type Stabilization = "ScaleUpStabilized" | "ScaleDownStabilized";
 
-/** AbleToScale; `null` = the windows change nothing. */
+/** The condition AbleToScale; `null` = the windows change nothing. */
 export function toAbleToScale(by: Stabilization | null): Condition {
   if (by === null) {
     return { status: "True", reason: "ReadyForNewScale", message: "recommended size matches current size" };
@@ -162,7 +162,7 @@ const STABILIZED: Readonly<Record<Stabilization, string>> = {
     "recent recommendations were higher than current one, applying the highest recent recommendation",
 };
 
-/** ScalingLimited. */
+/** The condition ScalingLimited. */
 export function toScalingLimited(limit: ScalingLimit | null): Condition {
   if (limit !== null) return { status: "True", reason: limit, message: LIMITS[limit] };
   const message = "the desired count is within the acceptable range";

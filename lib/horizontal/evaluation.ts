@@ -1,5 +1,5 @@
 /**
- * What do the triggers say in this loop, and what is reported of each?
+ * What are the values of the triggers in this loop, and what is reported of each?
  *
  * Both loops begin here: failures are counted, fallback replaces values, and the formula runs.
  */
@@ -20,9 +20,9 @@ import {
 import { computeExternalMetrics, countFailures, hasTriggerInFallback } from "./fallback.ts";
 import type { Proposal } from "./replica_calculator.ts";
 
-/** The triggers of one pass. */
+/** The values of the triggers in one loop. */
 export interface Evaluation {
-  /** With failures counted, condition Fallback set, and what people are notified of noted. */
+  /** With failures counted, the condition Fallback set, and new events recorded. */
   readonly state: ReplicasState;
   /** One for each external trigger. */
   readonly metrics: readonly ExternalMetric[];
@@ -41,13 +41,16 @@ interface EvaluationFacts {
   readonly readyPods: number | null;
 }
 
-/** Clauses: R40, R61, R70, R72. */
+/**
+ * Returns the values of the external triggers and of the formula. Never throws.
+ * Clauses: R40, R61, R70, R72.
+ */
 export function evaluateTriggers(before: ReplicasState, { object, half, ...facts }: EvaluationFacts): Evaluation {
   const failures = countFailures(before.failures, object, facts.readings);
   const metrics = computeExternalMetrics(object, { ...facts, failures });
   const { formula, fallback } = object;
   const composite = formula === null ? null : computeComposite(formula, { metrics, fallback, half });
-  // Where the tick half needs no metric nobody asks for one, and that is no failure.
+  // If the scaling loop needs no metric, none is fetched, and that is not a failure.
   const asked = metrics.filter(({ trigger }) => facts.readings.has(trigger.index));
   const { notified, notices } = reportFailedTriggers(before.notified, asked, asked.length === 0 ? null : composite);
   const conditions = { ...before.conditions, Fallback: toFallback(hasTriggerInFallback(failures, object)) };
@@ -57,7 +60,7 @@ export function evaluateTriggers(before: ReplicasState, { object, half, ...facts
 type TriggerValues = Pick<Evaluation, "metrics" | "composite">;
 
 /**
- * In the order of the triggers, the formula last. With a formula the activity of single triggers says nothing.
+ * In the order of the triggers, the formula last. With a formula, the activity of single triggers is not reported.
  * Clauses: R94.
  */
 export function reportActivation(object: ScaledObject, values: TriggerValues): readonly TriggerReport[] {
@@ -79,11 +82,11 @@ export function reportActivation(object: ScaledObject, values: TriggerValues): r
 
 interface ScalingValues extends TriggerValues {
   readonly readings: TriggerReadings;
-  /** Of the subjects, in their order; empty where none was asked. */
+  /** One for each scaling metric, in their order; empty if none was computed. */
   readonly proposals: readonly Proposal[];
 }
 
-/** In the same order. */
+/** Returns the reports of a scaling loop, in the order of the triggers, the formula last. */
 export function reportScaling(object: ScaledObject, ticked: ScalingValues): readonly TriggerReport[] {
   const { metrics, composite, readings, proposals } = ticked;
   const subjects = listScalingMetrics(object);

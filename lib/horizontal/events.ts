@@ -15,7 +15,7 @@ import {
 import { COMPOSITE_METRIC_NAME, type CompositeMetric, type ExternalMetric } from "./external_metrics.ts";
 
 /**
- * What changed between two passes, in the order of the table.
+ * Returns the events for changed conditions, in the order of the table.
  * Clauses: R92.
  */
 export function listConditionNotices(before: Conditions, after: Conditions): readonly ReplicasNotice[] {
@@ -30,7 +30,7 @@ interface ConditionNotice {
   readonly type: ConditionType;
   readonly name: ReplicasNoticeName;
   readonly isNews: (before: Condition | undefined, now: Condition) => boolean;
-  /** The condition's own unless given. */
+  /** The condition's own message unless given. */
   readonly message?: string;
 }
 
@@ -67,11 +67,11 @@ function hasReason(reason: string): ConditionNotice["isNews"] {
   return (before, now) => now.reason === reason && (before?.reason !== reason || before.message !== now.message);
 }
 
-/** What fails now: by topic, why it does; `null` = it does not. */
+/** What fails now: the cause by topic; `null` = it does not fail. */
 type TriggerErrors = readonly (readonly [topic: string, error: string | null])[];
 
 /**
- * `composite` is `null` without a formula.
+ * Returns an event when a trigger begins to fail, or fails with another error. `composite` is `null` without a formula.
  * Clauses: R92.
  */
 export function reportFailedTriggers(
@@ -97,14 +97,14 @@ function listTriggerErrors(metrics: readonly ExternalMetric[]): TriggerErrors {
   ]);
 }
 
-/** Where a trigger fails that says it all. */
+/** If a trigger fails, its own event is enough. */
 function listCompositeErrors(metrics: readonly ExternalMetric[], composite: CompositeMetric | null): TriggerErrors {
   if (composite === null) return [];
   const isNews = composite.kind === "failed" && metrics.every(({ result }) => result.kind !== "failed");
   return [[`${TRIGGER_TOPIC_PREFIX}${COMPOSITE_METRIC_NAME}`, isNews ? composite.error : null]];
 }
 
-/** Forgets what the object has no more. */
+/** Removes the topics of triggers that the object no longer has. */
 export function dropRemovedTriggers(notified: ReportedTopics, object: ScaledObject): ReportedTopics {
   const names = new Set([...listExternalTriggers(object).map(({ metricName }) => metricName), COMPOSITE_METRIC_NAME]);
   const isKept = (topic: string) =>
@@ -112,7 +112,7 @@ export function dropRemovedTriggers(notified: ReportedTopics, object: ScaledObje
   return Object.fromEntries(Object.entries(notified).filter(([topic]) => isKept(topic)));
 }
 
-/** What comes of it for what is notified. */
+/** The new record of what was reported, and the events to send. */
 interface ScalersReport {
   readonly notified: ReportedTopics;
   readonly notices: readonly ReplicasNotice[];
@@ -121,7 +121,7 @@ interface ScalersReport {
 const SCALERS_TOPIC = "scalers";
 
 /**
- * Also told by each new podfit, as KEDA's does.
+ * Each new podfit process reports it again, as KEDA does.
  * Clauses: R92.
  */
 export function reportScalersStarted(before: ReportedTopics): ScalersReport {
@@ -137,12 +137,12 @@ export function reportScalersStopped(before: ReportedTopics): ScalersReport {
 }
 
 /**
- * An HPA was deleted, and its object goes on from its replicas.
+ * An HPA was deleted, and its object continues with its replicas.
  * Clauses: R76, R92.
  */
 export function toTransferredNotice(hpa: {
   readonly name: string;
-  /** spec.minReplicas; `null` where absent. */
+  /** spec.minReplicas; `null` if absent. */
   readonly min: number | null;
   readonly max: number;
   /** status.desiredReplicas. */
@@ -153,14 +153,14 @@ export function toTransferredNotice(hpa: {
   return { name: "KEDAScalerInfo", message };
 }
 
-/** One for each write that the API server took. */
+/** One event for each accepted write. */
 export function toWrittenNotice({ half, reason, message }: ScaleWrite): ReplicasNotice {
   if (half === "poll" && reason === "Activated") return { name: "KEDAScaleTargetActivated", message };
   if (half === "poll" && reason === "Deactivated") return { name: "KEDAScaleTargetDeactivated", message };
   return { name: "SuccessfulRescale", message };
 }
 
-/** A write that was refused, or of which nothing was heard. */
+/** The event for a write that was refused or got no answer. */
 export function toFailedWriteNotice(write: ScaleWrite, cause: string, object: ScaledObjectFacts): ReplicasNotice {
   const { half, reason, from, replicas, message } = write;
   const what = `${formatTarget(object)} from ${from.replicas} to ${replicas}: ${cause}`;
@@ -174,7 +174,7 @@ export function toFailedWriteNotice(write: ScaleWrite, cause: string, object: Sc
 }
 
 /**
- * `value` is what is now so of the topic, `null` = nothing. The same object when that is no news.
+ * `value` is the current state of the topic, `null` = nothing. Returns the same object if it did not change.
  * Clauses: C50, R92.
  */
 export function setTopic(notified: ReportedTopics, topic: string, value: string | null): ReportedTopics {
@@ -183,7 +183,7 @@ export function setTopic(notified: ReportedTopics, topic: string, value: string 
   return Object.fromEntries(value === null ? rest : [...rest, [topic, value]]);
 }
 
-/** What stands of a topic; `null` = nothing. */
+/** Returns what was reported of a topic; `null` = nothing. */
 export function findTopic(notified: ReportedTopics, topic: string): string | null {
   return Object.hasOwn(notified, topic) ? notified[topic] ?? null : null;
 }

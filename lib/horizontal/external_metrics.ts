@@ -31,8 +31,8 @@ interface CompositeFacts {
 }
 
 /**
- * A trigger in fallback makes it the fallback's value. The tick half then does not mind that another one fails; the
- * poll half does.
+ * A trigger in fallback makes it the fallback's value. The scaling loop then ignores another failed trigger; the
+ * activation loop does not.
  * https://github.com/kedacore/keda/blob/v2.20.2/pkg/scaling/modifiers/formula.go
  * Clauses: R61, R63, R64.
  */
@@ -52,16 +52,19 @@ export interface ExternalMetric {
   readonly result: MetricResult;
 }
 
-/** `error` is why asking failed. Amounts are thousandths. */
+/** `error` is why the query failed. Amounts are thousandths. */
 export type MetricResult =
   | { readonly kind: "value"; readonly milli: bigint; readonly isActive: boolean }
-  /** It has failed too often, and this stands for its value. */
+  /** It has failed too often; this replaces its value. */
   | { readonly kind: "fallback"; readonly milli: bigint; readonly error: string }
-  /** It has failed too often, and the formula sees nil. */
+  /** It has failed too often; it is nil in the formula. */
   | { readonly kind: "nil"; readonly error: string }
   | { readonly kind: "failed"; readonly error: string };
 
-/** Clauses: R17, R51, R70, R71. */
+/**
+ * Runs the formula with the current values.
+ * Clauses: R17, R51, R70, R71.
+ */
 function runFormula(formula: Formula, { metrics, fallback }: Omit<CompositeFacts, "half">): CompositeMetric {
   const result = formula.program.run(Object.fromEntries(listFormulaValues(metrics)));
   switch (result.kind) {
@@ -76,7 +79,7 @@ function runFormula(formula: Formula, { metrics, fallback }: Omit<CompositeFacts
   }
 }
 
-/** The formula sees values rounded to thousandths, as doubles, and nil for a trigger that has failed too often. */
+/** The formula gets values rounded to thousandths, as doubles, and nil for a trigger that has failed too often. */
 function listFormulaValues(metrics: readonly ExternalMetric[]): readonly (readonly [string, number | null])[] {
   return metrics.flatMap(({ trigger: { name }, result }): readonly (readonly [string, number | null])[] => {
     if (name === null) return [];
@@ -106,7 +109,7 @@ export function listScalingMetrics(object: ScaledObject): readonly ScalingMetric
   return [...listResourceTriggers(object), { kind: "composite", formula }];
 }
 
-/** As the HPA controller calls its metric. */
+/** Returns the name that the HPA controller uses in messages. */
 export function nameScalingMetric(subject: ScalingMetric): string {
   switch (subject.kind) {
     case "resource":

@@ -18,7 +18,7 @@ import type { ExternalMetric, MetricResult } from "./external_metrics.ts";
 
 interface MetricFacts extends FallbackFacts {
   readonly readings: TriggerReadings;
-  /** With this pass's readings counted. */
+  /** With the readings of this loop counted. */
   readonly failures: Failures;
 }
 
@@ -37,7 +37,7 @@ function computeExternalMetric(object: ScaledObject, trigger: ExternalTrigger, f
   const reading: TriggerReading | undefined = facts.readings.get(trigger.index);
   if (reading?.kind === "value") {
     const { value } = reading;
-    // Activation is held against the value as it came, replicas against the rounded one.
+    // Activation compares the exact value, replicas use the rounded one.
     return { kind: "value", milli: toMilli(value), isActive: value > trigger.activation };
   }
   const error = reading?.kind === "failed" ? reading.message : "it was not asked";
@@ -58,8 +58,8 @@ function toFallbackResult(
 }
 
 /**
- * Counts each fresh evaluation, of either half, once; a repetition and a cached value count neither way. Without
- * fallback nothing is counted.
+ * Counts each new evaluation of either loop once. A shared or cached value is not counted. Without fallback nothing is
+ * counted.
  * https://github.com/kedacore/keda/blob/v2.20.2/pkg/fallback/fallback.go
  * Clauses: R70, R71.
  */
@@ -73,7 +73,7 @@ export function countFailures(before: Failures, object: ScaledObject, readings: 
   return Object.fromEntries(counts);
 }
 
-/** Of the metrics that there are still, where there is fallback still. */
+/** Keeps the counts of metrics that still exist, if there is still a fallback. */
 export function keepCurrentFailures(before: Failures, object: ScaledObject): Failures {
   return countFailures(before, object, new Map());
 }
@@ -92,20 +92,20 @@ export function findFailureCount(failures: Failures, metricName: string): number
   return Object.hasOwn(failures, metricName) ? failures[metricName] ?? null : null;
 }
 
-/** More failures than the threshold: a threshold of 3 is passed by the fourth. */
+/** Returns whether there are more failures than the threshold: a threshold of 3 is passed by the fourth. */
 function isInFallback(failures: Failures, metricName: string, fallback: Fallback | null): boolean {
   return fallback !== null && (findFailureCount(failures, metricName) ?? 0) > fallback.failureThreshold;
 }
 
 /**
- * Any trigger of the object is above its threshold.
+ * Returns whether any trigger of the object is above its threshold.
  * Clauses: R72.
  */
 export function hasTriggerInFallback(failures: Failures, object: ScaledObject): boolean {
   return listExternalTriggers(object).some(({ metricName }) => isInFallback(failures, metricName, object.fallback));
 }
 
-/** What fallback may look at. */
+/** What a fallback value depends on. */
 interface FallbackFacts {
   /** scale.spec.replicas. */
   readonly replicas: number;
@@ -114,8 +114,8 @@ interface FallbackFacts {
 }
 
 /**
- * The value of a fallen trigger, thousandths: (1000 * target) * k, cut. `null` where there is none: of type Value,
- * without ready pods.
+ * Returns the value of a trigger in fallback, thousandths: (1000 * target) * k, cut. `null` if there is none: type
+ * Value without ready pods.
  */
 export function toFallbackValue(
   object: ScaledObject,
@@ -141,11 +141,11 @@ const REPLICAS_BY_BEHAVIOR: Readonly<Record<FallbackBehavior, (replicas: number,
   currentReplicas: (_, current) => current,
   currentReplicasIfHigher: Math.max,
   currentReplicasIfLower: Math.min,
-  // With a formula the trigger is nil in it; there is no other use for it.
+  // With a formula the trigger is nil in it, so this is not used.
   scalingModifiers: (replicas) => replicas,
 };
 
-/** To an integer, at most what an int64 holds. */
+/** Cuts to an integer, at most what an int64 holds. */
 function truncateMilli(milli: number): bigint {
   return milli >= 2 ** 63 ? 2n ** 63n - 1n : BigInt(Math.trunc(milli));
 }

@@ -18,7 +18,7 @@ import {
 /** Sizes by container name; plain JSON. Own properties only: a container may be named `constructor`. */
 export type ResourcesByContainer = Readonly<Record<string, Resources>>;
 
-/** What is known of a pod's birth beside its spec, in the order in which it counts. */
+/** What is known of a pod's initial requests besides its spec, in order of priority. */
 export interface InitialResources {
   /** podfit's own record: what `nextInitialResources` kept of it; `null` = it was never seen. */
   readonly recorded: ResourcesByContainer | null;
@@ -28,15 +28,15 @@ export interface InitialResources {
   readonly template: ResourcesByContainer | null;
 }
 
-/** A pod and what is known of its birth. */
+/** A pod and what is known of its initial requests. */
 export interface PodWithInitialResources {
   readonly pod: PodFacts;
   readonly initialResources: InitialResources;
 }
 
 /**
- * The record after the pod was seen, first or again: sides that nobody has resized yet are as they were at birth. To be
- * called whenever a pod changes; the same object when it brings nothing new.
+ * Returns the record after the pod was seen. Resource fields that were never resized are as at creation. Call it
+ * whenever a pod changes; it returns the same object if nothing is new.
  * Clauses: R82.
  */
 export function nextInitialResources(before: ResourcesByContainer | null, pod: PodFacts): ResourcesByContainer {
@@ -53,11 +53,9 @@ export function nextInitialResources(before: ResourcesByContainer | null, pod: P
   return isNew || before === null ? record : before;
 }
 
-/**
- * Whether the record alone does not tell every request of the pod: then `revision` and `template` are worth reading.
- */
+/** Returns whether the record alone lacks a request of the pod: then `revision` and `template` are worth fetching. */
 export function needsTemplate(pod: PodFacts, recorded: ResourcesByContainer | null): boolean {
-  // Nobody has resized it. That is true of nearly every pod, and each is asked about at each tick.
+  // The pod was never resized. This is so for nearly every pod, and each pod is checked in each loop.
   if (pod.resizes.length === 0) return false;
   return pod.containers.some(({ name, kind }) =>
     kind !== "init" &&
@@ -65,10 +63,10 @@ export function needsTemplate(pod: PodFacts, recorded: ResourcesByContainer | nu
   );
 }
 
-/** What a container asked for when its pod was created, millicores or bytes; `null` = nobody knows. */
+/** Returns what a container requested when its pod was created, millicores or bytes; `null` = not known. */
 export type FindInitialRequest = (of: PodWithInitialResources, container: string) => number | null;
 
-/** For the pods of one workload, which stand in for each other where nothing else is known. */
+/** Works on the pods of one workload: if nothing else is known, the median of the siblings is used. */
 export function createFindInitialRequest(
   pods: readonly PodWithInitialResources[],
   resource: Resource,
@@ -95,7 +93,7 @@ export function createFindInitialRequest(
 
 const REQUEST_FIELDS = ["cpu.requests", "memory.requests"] as const satisfies readonly ResourceField[];
 
-/** Its spec's, while nobody has resized it. */
+/** Returns the request of the spec if it was never resized. */
 function findUnresizedRequest(pod: PodFacts, container: string, key: ResourceField): number | null {
   return isFieldResized(pod, container, key) ? null : findContainer(pod, container)?.spec[key] ?? null;
 }
@@ -109,7 +107,7 @@ function findContainerResources(sizes: ResourcesByContainer | null, container: s
 }
 
 /**
- * Of an even number the lower one, as siblings have it.
+ * For an even number it returns the lower one.
  * Clauses: L40.
  */
 function findMedian(amounts: readonly number[]): number | null {

@@ -52,7 +52,7 @@ export function leaveReplicas(state: ReplicasState, notices: readonly ReplicasNo
 }
 
 /**
- * Unless it is paused, both halves run from now on.
+ * Starts both loops, unless the object is paused.
  * Clauses: R6, R55, R57.
  */
 export function applyChange(
@@ -71,7 +71,7 @@ export function applyChange(
   return leaveReplicas({ ...state, pausedReplicas: null, conditions, notified: started.notified }, started.notices);
 }
 
-/** What the status holds of the target from first sight on, and of the triggers only those that there are. */
+/** Records the target at first sight, and removes what belongs to triggers that no longer exist. */
 function recordTarget(before: ReplicasState, { replicas, resource }: Scale, object: ScaledObject): ReplicasState {
   const failures = keepCurrentFailures(before.failures, object);
   return {
@@ -84,14 +84,14 @@ function recordTarget(before: ReplicasState, { replicas, resource }: Scale, obje
   };
 }
 
-/** The next poll is due at once, and says whether its triggers work. */
+/** The next activation loop is due at once, and reports whether its triggers work. */
 function isSetByActivationLoop(ready: Condition | undefined): ready is Condition {
   return ready?.reason === "TriggerError" || ready?.reason === "PartialTriggerError";
 }
 
 /**
- * Nothing runs any more. `scale` is `null` where no count may be written: it is, once, when the object or podfit
- * appears or changes.
+ * Stops both loops. `scale` is `null` if no replica count may be written. The paused count is written once, when the
+ * object or podfit appears or changes.
  * Clauses: R55, R56.
  */
 export function applyPause(before: ReplicasState, scale: Scale | null, input: ReplicasInput): ReplicasOutcome {
@@ -127,14 +127,14 @@ export function skipWhilePaused(
   return { ...applyPause(state, null, input), report };
 }
 
-/** Sets condition Paused. A paused object is paused even where a blocker or a mistake in its spec exists as well. */
+/** Sets the condition Paused. An object can be paused while it is blocked or its spec is invalid. */
 export function setPausedCondition(before: ReplicasState, { object }: ReplicasInput): ReplicasState {
   const Paused = nextPaused(before.conditions.Paused, object);
   const state = { ...before, conditions: { ...before.conditions, Paused } };
   return object.isPaused ? { ...state, history: null } : state;
 }
 
-/** Condition Paused, of which one direction is enough; the manifest may be invalid otherwise. */
+/** Returns the condition Paused: one paused direction is enough, and the manifest may be invalid otherwise. */
 function nextPaused(before: Condition | undefined, object: ScaledObjectFacts): Condition {
   if (object.isPaused || isDirectionPaused(object.scaledObject)) return PAUSED;
   if (before === undefined) return NEVER_PAUSED;
@@ -148,7 +148,7 @@ function isDirectionPaused(object: ScaledObject | null): boolean {
 }
 
 /**
- * The one word for log and metrics; `null` where conditions alone have one.
+ * Returns the reason for log and metrics; `null` if only conditions have one.
  * Clauses: C53, R3, R6, R30, R75, R78, R94.
  */
 export function findBlockerReason(obstacle: Blocker): ReplicasReason | null {
@@ -164,7 +164,7 @@ export function findBlockerReason(obstacle: Blocker): ReplicasReason | null {
   }
 }
 
-/** The target keeps its replicas, and the tick half its history. */
+/** The target keeps its replicas, and the scaling loop its history. */
 export function applyBlocker(before: ReplicasState, obstacle: Blocker, input: ReplicasInput): ReplicasOutcome {
   const conditions = { ...before.conditions, ...toBlockedConditions(obstacle, input) };
   return leaveReplicas({ ...before, conditions, isScaleInPending: false });
@@ -189,7 +189,7 @@ function toBlockedConditions(obstacle: Blocker, { object }: ReplicasInput): Cond
 type AnsweredObservation = Extract<ReplicasObservation, { readonly kind: "answered" }>;
 
 /**
- * What was refused is wanted again at the next tick or poll, or not.
+ * Returns the outcome of a write. The next loop may write again what was refused.
  * Clauses: R44, R46, R52.
  */
 export function applyAnswer(
@@ -231,7 +231,7 @@ function applyAccepted(before: ReplicasState, { write, replicas, input }: Accept
   return leaveReplicas(state, [toWrittenNotice(write)]);
 }
 
-/** Only writes of the tick half are events of its rate policies; a pause in between has forgotten them all. */
+/** Only writes of the scaling loop count for rate policies. A pause removes them all. */
 function nextScalingHistory(
   history: ScalingHistory | null,
   { write, replicas, input }: AcceptedWrite,
@@ -252,7 +252,7 @@ interface FailedWrite {
   readonly input: ReplicasInput;
 }
 
-/** News when it begins, or the cause is another one: a write is tried again every 15 s. */
+/** Reports when it begins or the cause changes: the write is repeated every 15 s. */
 function applyFailed(before: ReplicasState, { write, cause, input }: FailedWrite): ReplicasOutcome {
   const isNews = findTopic(before.notified, WRITE_TOPIC) !== cause;
   const state: ReplicasState = {
@@ -272,8 +272,8 @@ const DELETED_TOPIC = "deleted";
 const DELETED_NOTICE: ReplicasNotice = { name: "ScaledObjectDeleted", message: "ScaledObject was deleted" };
 
 /**
- * Nothing is written but the replicas of before podfit, where that is asked for. Told once, written as often as it is
- * asked.
+ * Writes only the replicas from before podfit, if the spec asks for it. The event is sent once; the write is repeated
+ * as often as requested.
  * Clauses: R57.
  */
 export function applyDeletion(before: ReplicasState, scale: Scale | null, input: ReplicasInput): ReplicasOutcome {

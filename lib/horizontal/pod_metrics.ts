@@ -12,7 +12,7 @@ import { findContainer, type PodFacts } from "../model/pod.ts";
 import type { PodMetric, ReplicasReport } from "../model/replicas_decision.ts";
 import type { ResourceTrigger } from "../model/scaled_object.ts";
 
-/** One pod's memory of its samples; plain JSON. */
+/** The samples of one pod; plain JSON. */
 export interface PodRates {
   readonly containers: Readonly<Record<string, ContainerRates>>;
 }
@@ -36,16 +36,16 @@ interface RateContext {
   readonly pod: PodFacts;
   /** `findAt` of the reading: podfit's clock, epoch ms. */
   readonly readAt: number;
-  /** What the node has. */
+  /** The capacity of the node. */
   readonly capacity: NodeCapacity;
 }
 
-/** A rate over less is mostly noise: the samples of a source that has them more often are joined, ms. */
+/** A rate over a shorter time is mostly noise. Samples of faster sources are joined, ms. */
 const MIN_RATE_WINDOW_MS = 8_000;
 
 /**
- * At this age, ms, a container's first sample is a rate since its start: what metrics-server does when it asks every 15
- * s.
+ * From this age on, ms, a container's first sample is a rate since its start. metrics-server does the same when it
+ * reads every 15 s.
  */
 const MIN_FRESH_AGE_MS = 10_000;
 
@@ -55,13 +55,13 @@ const MAX_FRESH_AGE_MS = 15_000;
 const MAX_AMOUNT = 2 ** 46;
 
 /**
- * The memory after one more reading of the pod; the same object where it brings nothing new. Never throws.
+ * Returns the samples after one more reading of the pod; the same object if nothing is new. Never throws.
  * https://github.com/kubernetes-sigs/metrics-server/blob/v0.9.0/pkg/storage/pod.go
  * Clauses: C22, R20, R21.
  */
 export function nextRates(before: PodRates | null, usage: PodUsage, context: RateContext): PodRates {
   const { containers: known } = before ?? NO_RATES;
-  // A kubelet is asked more often than it looks: most readings bring nothing new, and cost nothing.
+  // podfit reads a kubelet more often than it measures. Most readings have nothing new, and cost nothing.
   let containers: Record<string, ContainerRates> | null = null;
   for (const { name, kind } of context.pod.containers) {
     const last = Object.hasOwn(known, name) ? known[name] ?? null : null;
@@ -79,7 +79,7 @@ const NO_RATES: PodRates = Object.freeze({ containers: Object.freeze({}) });
 
 function nextContainerRates(last: ContainerRates | null, point: Point, context: RateContext): ContainerRates | null {
   const { instance, at, workingSetBytes, cpu } = point;
-  // A container that has just ended, or of which the source knows nothing yet.
+  // A container that has just ended, or that the source has not measured yet.
   if (workingSetBytes === 0 || (cpu.kind === "counter" && cpu.counterNs === 0)) return null;
   if (exceeds(workingSetBytes, context.capacity.memoryBytes)) return last;
   const before = last !== null && last.instance === instance && !isOld(last, context) ? last : null;
@@ -93,8 +93,8 @@ function nextContainerRates(last: ContainerRates | null, point: Point, context: 
 }
 
 /**
- * Since the sample before, or of a new container since its start; `null` = there is nothing to compare with, or the
- * counter fell.
+ * Returns the rate since the sample before, or since the start of a new container; `null` = there is no sample to
+ * compare with, or the counter fell.
  */
 function computeRate(
   before: ContainerRates | null,
@@ -113,7 +113,7 @@ function toRate(usedNs: number, windowMs: number): ContainerRates["rate"] {
 }
 
 /**
- * After a silence a rate says nothing about now, and an older time is that of a clock that has stepped back.
+ * After a silence a rate is not current. An older time comes from a clock that was set back.
  * Clauses: C22.
  */
 function isOld({ seenAt }: ContainerRates, { readAt }: RateContext): boolean {
@@ -124,7 +124,7 @@ function exceeds(amount: number, capacity: number | null): boolean {
   return amount > (capacity ?? MAX_AMOUNT);
 }
 
-/** Adapters keep such numbers out; a new source may not. */
+/** The sources filter such numbers; a new source may not. */
 function isInvalid({ at, cpu, workingSetBytes }: Point): boolean {
   const isReal = cpu.kind === "counter"
     ? isValidNumber(cpu.counterNs)
@@ -146,9 +146,8 @@ interface PodMetricQuery {
 }
 
 /**
- * `null` = the pod is missing: a container that runs has no sample yet, or none for so long, or its counter fell. The
- * time and the window are the whole pod's, also of one container's metric: those of the container whose sample ends
- * first.
+ * Returns `null` if the pod has no metric: a running container has no recent sample, or its counter fell. Time and
+ * window are the whole pod's, also for one container: those of the container whose sample ends first.
  * Clauses: R21, R22, R23, R24.
  */
 export function findPodMetric(rates: PodRates | null, { pod, type, container, now }: PodMetricQuery): PodMetric | null {
@@ -167,7 +166,7 @@ export function findPodMetric(rates: PodRates | null, { pod, type, container, no
   return isFound && first !== null ? { milli, ...first } : null;
 }
 
-/** Rounded up, as Quantity.MilliValue does: each container by itself. */
+/** Rounds up, as Quantity.MilliValue does, each container separately. */
 function toMillicores(nanocores: number): bigint {
   return (BigInt(nanocores) + 999_999n) / 1_000_000n;
 }
@@ -176,26 +175,27 @@ function toMilliBytes(bytes: number): bigint {
   return BigInt(Math.trunc(bytes)) * 1000n;
 }
 
-/** The tick half's period: the sync period of the HPA controller. */
+/** The period of the scaling loop: the sync period of the HPA controller. */
 export const SCALING_LOOP_MS = 15_000;
 
-/** How soon after a tick, ms, another one may be due. */
+/** The shortest time between two scaling loops, ms. */
 export const MIN_SCALING_INTERVAL_MS = 5_000;
 
 /**
- * By the index of a cpu or memory trigger, the usage with which its target is met: below it no tick raises replicas.
+ * The usage at which the target is met, by the index of a cpu or memory trigger. Below it no scaling loop raises
+ * replicas.
  */
 export type TargetUsage = ReadonlyMap<number, number>;
 
-/** What the pods use, by the triggers that look at it. */
+/** What the pods use, with the triggers that measure it. */
 export interface TriggerUsage {
   readonly resources: readonly ResourceTrigger[];
-  /** Of each pod; `null` = not known. */
+  /** One for each pod; `null` = not known. */
   readonly rates: readonly (PodRates | null)[];
 }
 
 /**
- * By what a tick has just reported of that usage.
+ * Computed from the last report of the scaling loop.
  * Clauses: R7.
  */
 export function computeTargetUsage({ resources, rates }: TriggerUsage, { triggers }: ReplicasReport): TargetUsage {
@@ -205,14 +205,14 @@ export function computeTargetUsage({ resources, rates }: TriggerUsage, { trigger
   }));
 }
 
-/** Whether the usage of some trigger is above its target. */
+/** Returns whether the usage of a trigger is above its target. */
 export function isAboveTarget({ resources, rates }: TriggerUsage, targets: TargetUsage): boolean {
   return resources.some((trigger) => sumUsage(trigger, rates) > (targets.get(trigger.index) ?? 0));
 }
 
 /**
- * In nanocores or bytes, of the container that the trigger names, or all. A double: good for comparing, not for the
- * HPA's arithmetic.
+ * Returns nanocores or bytes, of the container that the trigger names or of all. A double: precise enough to compare,
+ * not for the HPA's arithmetic.
  */
 export function sumUsage(
   { type, container }: Pick<ResourceTrigger, "type" | "container">,

@@ -9,20 +9,20 @@ import type { PodMetric, PodReading, ProposalReport, RequestProblem } from "../m
 import type { Behavior, MetricType, ResourceTarget } from "../model/scaled_object.ts";
 import type { Resource } from "../units/resources.ts";
 
-/** Replicas, or why there is no number. */
+/** Replicas, or why there is not a number. */
 export type Proposal =
   | (ProposalReport & {
     readonly kind: "proposal";
-    /** Why it leaves replicas where they are though a yardstick alone would not. */
+    /** Why it keeps replicas although one baseline alone would change them. */
     readonly hold?: "VerticalFirst" | "VerticalUp";
   })
   /** `reason` is that of the condition HPAActive: FailedGetResourceMetric and the like. */
   | { readonly kind: "failed"; readonly reason: string; readonly message: string };
 
-/** What one run comes to. */
+/** The result of one run. */
 export interface GroupsProposal {
   readonly replicas: number;
-  /** The last that was computed: over all pods that had to be filled in, if any. */
+  /** The last ratio: with the added pods, if there were any. */
   readonly ratio: number;
 }
 
@@ -36,7 +36,7 @@ interface GroupsInput {
 }
 
 /**
- * Of groups with at least one ready pod. `null` where the requests are 0.
+ * Needs at least one ready pod. Returns `null` if all requests are 0.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
  * Clauses: R37.
  */
@@ -52,7 +52,9 @@ export function proposeByGroups(groups: Groups, input: GroupsInput): GroupsPropo
   return proposeWithFilledIn([...ready, ...fillIn(groups, ratio, input)], ratio, input);
 }
 
-/** Missing pods are taken against the direction, unready ones only against up. At 1 nobody is filled in. */
+/**
+ * Missing pods are counted against the direction, unready ones only against scale-out. At a ratio of 1 none are added.
+ */
 function fillIn(
   { missing, unready }: Groups,
   ratio: number,
@@ -79,20 +81,20 @@ function proposeWithFilledIn(
   return { ratio, replicas: isAgainst ? replicas : proposed };
 }
 
-/** A pod that has a metric. */
+/** A pod with a metric. */
 type MeasuredPod = PodReading & { readonly metric: PodMetric };
 
-/** Deleting and failed pods are in none of them. */
+/** Deleted and failed pods are in no group. */
 export interface Groups {
   readonly ready: readonly MeasuredPod[];
   readonly unready: readonly PodReading[];
   readonly missing: readonly PodReading[];
 }
 
-/** --horizontal-pod-autoscaler-cpu-initialization-period: how long a pod's start may make it busy. */
+/** --horizontal-pod-autoscaler-cpu-initialization-period: how long the start of a pod may use much CPU. */
 const INITIALIZATION_MS = 300_000;
 
-/** --horizontal-pod-autoscaler-initial-readiness-delay: a pod that is unready since then never was ready. */
+/** --horizontal-pod-autoscaler-initial-readiness-delay: a pod that is unready since before this was never ready. */
 const INITIAL_READINESS_MS = 30_000;
 
 /**
@@ -126,14 +128,14 @@ function isUnready({ startAt, ready, metric }: MeasuredPod, now: number): boolea
   return ready.status === "False" && ready.at < startAt + INITIAL_READINESS_MS;
 }
 
-/** One pod's usage and request in thousandths; the request is 0 where the target is an average value. */
+/** One pod's usage and request in thousandths; the request is 0 if the target is an average value. */
 interface CountedPod {
   readonly usage: bigint;
   readonly request: bigint;
 }
 
 /**
- * Of at least one pod. `null` where all requests together are 0.
+ * Needs at least one pod. Returns `null` if all requests together are 0.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/metrics/utilization.go
  * Clauses: R34, R35.
  */
@@ -145,7 +147,7 @@ function toUsageRatio(pods: readonly CountedPod[], target: ResourceTarget): numb
 }
 
 /**
- * What a missing pod is taken to use when replicas would fall: all of its request, or the target if that is more.
+ * Returns the assumed usage of a missing pod for scale-in: all of its request, or the target if that is more.
  * Clauses: R37.
  */
 function toAssumedUsage(request: bigint, target: ResourceTarget): bigint {
@@ -172,7 +174,7 @@ export interface ValueInput {
 }
 
 /**
- * A failure is as the HPA controller words it.
+ * Returns a proposal. A failure has the HPA controller's words.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
  * Clauses: R38, R39.
  */
@@ -180,13 +182,13 @@ export function proposeByValue(input: ValueInput): Proposal {
   return input.metricType === "AverageValue" ? proposeByAverage(input) : proposeByWhole(input);
 }
 
-/** The controller takes a negative sum of such a metric for an overflow, and so for the largest there is. */
+/** The controller treats a negative sum of such a metric as an overflow, and so as the largest value. */
 const MAX_VALUE = 2n ** 63n - 1n;
 
 function proposeByAverage({ valueMilli, targetMilli, statusReplicas, tolerance }: ValueInput): Proposal {
   const value = Number(valueMilli < 0n ? MAX_VALUE : valueMilli);
   const target = Number(targetMilli);
-  // Without pods this is infinite, or no number.
+  // Without pods this is infinite or NaN.
   const ratio = value / (target * statusReplicas);
   const replicas = isWithin(ratio, tolerance) ? statusReplicas : toReplicas(value / target);
   return toValueProposal(replicas, Number.isFinite(ratio) ? ratio : null, 0);
@@ -214,13 +216,13 @@ type ComputedProposal = Extract<Proposal, { readonly kind: "proposal" }>;
 
 type FailedProposal = Extract<Proposal, { readonly kind: "failed" }>;
 
-/** `decider`: the first of the largest. `failure`: why there is no need, in words for the condition HPAActive. */
+/** `decider`: the first of the largest proposals. `message` is for the condition HPAActive. */
 export type NeedResult =
   | { readonly kind: "need"; readonly need: number; readonly decider: ComputedProposal; readonly index: number }
   | { readonly kind: "invalid"; readonly reason: string; readonly message: string; readonly cause: string };
 
 /**
- * What failed may have asked for more: with a failure replicas never fall.
+ * A failed metric may have asked for more, so with a failure replicas never fall.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go
  * Clauses: R40.
  */
@@ -251,7 +253,10 @@ export interface Tolerance {
 /** --horizontal-pod-autoscaler-tolerance. */
 const DEFAULT_TOLERANCE = 0.1;
 
-/** Clauses: R36. */
+/**
+ * Returns the tolerances of the behavior, or the default.
+ * Clauses: R36.
+ */
 export function toTolerance(behavior: Behavior | null): Tolerance {
   return {
     up: behavior?.scaleUp.tolerance ?? DEFAULT_TOLERANCE,
@@ -264,7 +269,7 @@ export function isWithin(ratio: number, { up, down }: Tolerance): boolean {
   return 1 - down <= ratio && ratio <= 1 + up;
 }
 
-/** The most that the API server takes. */
+/** The largest value that the API server accepts. */
 const MAX_REPLICAS = 2 ** 31 - 1;
 
 /** Rounds up; never -0. */
@@ -277,14 +282,14 @@ interface PodRequestOptions {
   /** The trigger's containerName; `null` = the pod as a whole. */
   readonly container: string | null;
   /**
-   * By name of a container or sidecar: thousandths of a core or byte; `null` = it asks for nothing. Not called for
+   * By the name of a container or sidecar: thousandths of a core or byte; `null` = it requests nothing. Not called for
    * plain init containers.
    */
   readonly requestOf: (container: string) => bigint | null;
 }
 
 /**
- * Thousandths of a core or byte.
+ * Returns thousandths of a core or byte, or why there is no sum.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
  * Clauses: R25, R82.
  */
@@ -294,7 +299,7 @@ export function computePodRequest(pod: PodFacts, options: PodRequestOptions): bi
   return hasPodLevelRequests(pod) ? computePodLevelRequest(pod, options) : sumContainers(pod, options);
 }
 
-/** Amounts of PodFacts in thousandths: millicores, and a thousand of them per byte. */
+/** Converts amounts of PodFacts to thousandths: millicores stay, bytes times 1000. */
 export function toMilliAmount(amount: number, resource: Resource): bigint {
   return resource === "cpu" ? BigInt(amount) : BigInt(amount) * 1000n;
 }
@@ -321,10 +326,7 @@ function sumContainers(pod: PodFacts, { resource, requestOf }: PodRequestOptions
   return sum;
 }
 
-/**
- * Containers and native sidecars; an init container that ends counts only towards what the pod as a whole needs at its
- * start.
- */
+/** Containers and native sidecars. An init container that ends counts only for what the pod needs at its start. */
 function isRunning(kind: ContainerFacts["kind"]): boolean {
   return kind !== "init";
 }
@@ -337,13 +339,14 @@ function toMissing(pod: PodFacts, container: string, resource: Resource): Reques
 }
 
 /**
- * One of them is enough for both: what the pod itself does not say is then the aggregate of its containers (KEP-2837).
+ * One of them is enough for both resources: what the pod itself does not request is the aggregate of its containers
+ * (KEP-2837).
  */
 function hasPodLevelRequests({ podResources }: PodFacts): boolean {
   return podResources !== null && (podResources["cpu.requests"] !== null || podResources["memory.requests"] !== null);
 }
 
-/** What the RuntimeClass adds is a request as well, also where nothing else is. */
+/** The overhead of the RuntimeClass is a request too, also if it is the only one. */
 function computePodLevelRequest(pod: PodFacts, options: PodRequestOptions): bigint | RequestProblem {
   const { resource } = options;
   const own = pod.podResources?.[`${resource}.requests`] ?? null;
@@ -361,8 +364,8 @@ function getOverhead({ overhead }: PodFacts, resource: Resource): bigint {
 }
 
 /**
- * All that run together, or an init container beside the sidecars before it if that is more; `null` = nobody asks for
- * any.
+ * Returns the sum of all that run together, or of an init container and the sidecars started before it if that is more;
+ * `null` = no container requests any.
  */
 function aggregate({ containers }: PodFacts, { resource, requestOf }: PodRequestOptions): bigint | null {
   let [running, sidecars, peak, isAsked] = [0n, 0n, 0n, false];
@@ -380,8 +383,8 @@ function aggregate({ containers }: PodFacts, { resource, requestOf }: PodRequest
 }
 
 /**
- * Those that run and are Ready, deleting ones included; `null` where the selector lists no pod at all, which makes such
- * a metric an error.
+ * Returns the number of pods that run and are Ready, deleted ones included; `null` if the selector lists no pod, which
+ * makes such a metric an error.
  * Clauses: R39.
  */
 export function countReadyPods(pods: readonly Pick<PodFacts, "phase" | "ready">[]): number | null {

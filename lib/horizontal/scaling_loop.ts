@@ -124,8 +124,8 @@ interface PendingFacts {
 }
 
 /**
- * All triggers ask for fewer, whatever yardstick is taken, and replicas may fall. Where they may not, pods are not kept
- * from shrinking.
+ * Returns whether all triggers ask for fewer replicas, by either baseline, and replicas may fall. If they may not, pods
+ * may shrink.
  * Clauses: R86.
  */
 function hasScaleInPending({ proposals }: ScalingOutcome, { object, behavior, replicas }: PendingFacts): boolean {
@@ -133,37 +133,34 @@ function hasScaleInPending({ proposals }: ScalingOutcome, { object, behavior, re
   return proposals.length > 0 && proposals.every((proposal) => proposal.kind === "proposal" && proposal.hi < replicas);
 }
 
-/** One tick of one object. */
+/** The input of one scaling loop. */
 export interface ScalingInput {
-  /** The tick's due time. */
+  /** When the loop was due, epoch ms. */
   readonly now: number;
   readonly replicas: number;
   readonly minReplicas: number;
   readonly maxReplicas: number;
-  /** With what R56 makes of it; `null` = none at all. */
+  /** With paused directions disabled; `null` = none. */
   readonly behavior: Behavior | null;
-  /** In the order of the triggers; asked only where R32 does not decide. */
+  /** In the order of the triggers. Called only if replicas are within the bounds. */
   readonly propose: () => readonly Proposal[];
-  /** What messages call the triggers, in the same order. */
+  /** The names of the metrics in messages, in the same order. */
   readonly metricNames?: readonly string[];
 }
 
-/** What a tick comes to. */
+/** The result of one scaling loop. */
 export interface ScalingOutcome {
-  /** With the need recorded; what was written is added by `recordRescale` once it is accepted. */
+  /** With the need recorded. `recordRescale` adds a write once it is accepted. */
   readonly history: ScalingHistory;
-  /** What replicas shall be; the same as before = nothing to write. */
+  /** The wanted replicas; the same as before = nothing to write. */
   readonly desired: number;
   readonly reason: ReplicasReason;
   readonly message: string;
   readonly need: number | null;
   readonly stabilized: number | null;
-  /** Empty where none was asked. */
+  /** Empty if none was computed. */
   readonly proposals: readonly Proposal[];
-  /**
-   * Reasons and messages for HPAActive, AbleToScale and ScalingLimited, as the controller sets them; absent = it leaves
-   * them.
-   */
+  /** HPAActive, AbleToScale and ScalingLimited as the controller sets them; absent = unchanged. */
   readonly conditions: Conditions;
 }
 
@@ -219,7 +216,7 @@ export function computeDesiredReplicas(history: ScalingHistory | null, input: Sc
   };
 }
 
-/** Without behavior there is only the window of the way down. */
+/** Without behavior there is only the window for scale-in. */
 function toStabilization(need: number, { behavior, replicas }: ScalingInput): Stabilization {
   return behavior !== null && need >= replicas ? "ScaleUpStabilized" : "ScaleDownStabilized";
 }
@@ -230,7 +227,7 @@ interface FoundNeed {
   readonly limited: LimitedReplicas;
 }
 
-/** A change has the controller's words; else what keeps replicas, the last thing first. */
+/** A change has the controller's words; otherwise the last step that keeps replicas is named. */
 function explainOutcome(
   { found, by, limited }: FoundNeed,
   input: ScalingInput,
@@ -261,16 +258,19 @@ function nameMetric({ metricNames }: ScalingInput, index: number): string {
 
 type TickObservation = Extract<ReplicasObservation, { readonly kind: "tick" }>;
 
-/** What a proposal may look at. */
+/** What a proposal depends on. */
 interface ProposalFacts {
   readonly observation: TickObservation;
   readonly input: ReplicasInput;
   readonly evaluation: Evaluation;
-  /** With what R56 makes of it. */
+  /** With paused directions disabled. */
   readonly behavior: Behavior | null;
 }
 
-/** Clauses: R34, R35, R36, R37, R38, R39, R61. */
+/**
+ * Returns the proposal of one trigger or of the formula.
+ * Clauses: R34, R35, R36, R37, R38, R39, R61.
+ */
 function proposeFor(subject: ScalingMetric, facts: ProposalFacts): Proposal {
   switch (subject.kind) {
     case "resource":
@@ -294,18 +294,18 @@ function proposeForResource(trigger: ResourceTrigger, { observation, input, beha
   return { kind: "failed", reason, message: `failed to get ${trigger.type} usage: ${cause}` };
 }
 
-/** Thousandths, or why there are none. */
+/** Thousandths, or why there is no value. */
 type MetricValue = { readonly milli: bigint } | { readonly error: string };
 
 function findExternalValue(index: number, { evaluation }: ProposalFacts): MetricValue {
   const result = evaluation.metrics.find(({ trigger }) => trigger.index === index)?.result;
   if (result === undefined) return { error: "it was not asked" };
-  // A fallback's value counts as any other, whatever error it stands for.
+  // The value of a fallback counts like any other.
   return result.kind === "value" || result.kind === "fallback" ? { milli: result.milli } : { error: result.error };
 }
 
 /**
- * A negative value asks for nothing: the controller takes one for an overflow, and fills the cluster.
+ * A negative value asks for nothing: the controller would treat it as an overflow, and scale to the maximum.
  * Clauses: R63.
  */
 function findCompositeValue({ evaluation: { composite } }: ProposalFacts): MetricValue {
@@ -341,11 +341,11 @@ function proposeForValue(value: MetricValue, { name, targetMilli, metricType, fa
 
 const NEED_TOPIC = "need";
 
-/** Of the first tick after a start or a pause: usage has hardly been looked at, which is no news. */
+/** The first loop after a start or a pause: there is hardly any usage yet, so it is not reported. */
 const FIRST_LOOP = "early";
 
 /**
- * Messages name a pod, and another one each time: they are no news.
+ * Messages name a pod, and another one each time, so only a new kind of metric is reported.
  * Clauses: R92.
  */
 function reportInvalidMetrics(

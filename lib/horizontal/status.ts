@@ -22,7 +22,7 @@ import { toWholeSeconds } from "./activation.ts";
 import { COMPOSITE_METRIC_NAME } from "./external_metrics.ts";
 import { findFailureCount } from "./fallback.ts";
 
-/** As the API has it; what is absent is not so. */
+/** As the API has it; an absent field is not set. */
 export interface ScaledObjectStatus {
   /** `apps/v1.Deployment`. */
   readonly scaleTargetKind?: string;
@@ -57,7 +57,7 @@ interface Health {
 }
 
 /**
- * An invalid object keeps what is known of it from better times, but for its triggers.
+ * An invalid object keeps what is known of it, except its triggers.
  * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_types.go
  * Clauses: R90.
  */
@@ -78,7 +78,7 @@ export function toScaledObjectStatus(
   };
 }
 
-/** Once it was seen. */
+/** Empty until the target was seen. */
 function toTargetStatus({ target }: ScaledObject, { targetResource }: ReplicasState): Partial<ScaledObjectStatus> {
   if (targetResource === null) return {};
   return { scaleTargetKind: formatTargetKind(target), scaleTargetGVKR: toTargetGvkr(target, targetResource) };
@@ -113,7 +113,7 @@ function joinDistinct(names: readonly string[]): string {
   return [...new Set(names)].join(",");
 }
 
-/** KEDA's first four are there from the start. */
+/** KEDA's first four conditions exist from the start. */
 function toStatusConditions({ conditions }: ReplicasState): readonly StatusCondition[] {
   return CONDITION_TYPES.flatMap((type): readonly StatusCondition[] => {
     const condition = conditions[type] ?? INITIAL_CONDITIONS[type];
@@ -140,18 +140,21 @@ interface TargetGvkr {
   readonly resource: string;
 }
 
-/** Clauses: R6. */
+/**
+ * Returns status.scaleTargetGVKR.
+ * Clauses: R6.
+ */
 function toTargetGvkr({ apiVersion, kind }: Target, resource: string): TargetGvkr {
   return { ...splitApiVersion(apiVersion), kind, resource };
 }
 
-/** The plural of kinds that need no discovery; of others a guess, which discovery replaces. */
+/** Returns the plural for kinds that need no discovery; for others a guess, which discovery replaces. */
 export function guessResource({ kind }: Target): string {
   return `${kind.toLowerCase()}s`;
 }
 
 /**
- * Never throws; what makes no sense is not there.
+ * Returns the state that a status describes. Never throws; values that make no sense are ignored.
  * Clauses: R6, R53, R70, R90.
  */
 export function seedReplicasState(status: unknown, wallAheadMs = 0): ReplicasState {

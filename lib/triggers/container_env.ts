@@ -7,13 +7,14 @@
 import { isRecord } from "../units/untrusted.ts";
 
 /**
- * Makes a look-up of variables; `absent` is one that the container has not, or that comes from the pod's own fields.
+ * Returns a function that finds variables. `absent` is a variable that the container does not have, or that comes from
+ * the pod's own fields.
  * Clauses: R16.
  */
 export function createFindVariable(container: EnvContainer, findEntry: FindEntry): (name: string) => Promise<Found> {
   const values = new Map<number, Promise<Found>>();
 
-  /** The last one counts, and `env` before `envFrom`. */
+  /** The last entry counts, and `env` has priority over `envFrom`. */
   async function find(name: string, before: number): Promise<Found> {
     for (let index = before - 1; index >= 0; index--) {
       const variable = container.variables[index];
@@ -56,15 +57,15 @@ export function createFindVariable(container: EnvContainer, findEntry: FindEntry
 }
 
 /**
- * A name that nobody gives stays as it is written; `$$` is a dollar. Short texts may name one another, so the result
- * has a bound.
+ * An undefined name stays unchanged; `$$` is a dollar sign. Short texts may refer to each other, so the result is
+ * limited.
  */
 async function expandReferences(text: string, find: (name: string) => Promise<Found>): Promise<Found> {
   let expanded = "";
   let rest = text;
   while (true) {
     const dollar = rest.indexOf("$");
-    // KEDA looks at a dollar only where three characters follow it.
+    // KEDA checks a dollar sign only if three characters follow it.
     if (dollar === -1 || dollar + 3 >= rest.length) return { kind: "found", text: expanded + rest };
     expanded += rest.slice(0, dollar);
     const [whole = "", name] = /^\$\(([^)]*)\)/.exec(rest.slice(dollar)) ?? [rest.slice(dollar, dollar + 2)];
@@ -93,7 +94,7 @@ interface EnvContainer {
 /** One entry of `env`. */
 interface EnvVariable {
   readonly name: string;
-  /** May name others: `$(NAME)`. Empty where `from` is given. */
+  /** May refer to others: `$(NAME)`. Empty if `from` is given. */
   readonly value: string;
   readonly from: EnvRef | { readonly kind: "other" } | null;
 }
@@ -113,7 +114,7 @@ interface EnvSource {
   readonly isOptional: boolean;
 }
 
-/** Reads `spec.template.spec.containers` of a workload; entries that are none are left out. Never throws. */
+/** Parses `spec.template.spec.containers` of a workload; invalid entries are left out. Never throws. */
 export function listEnvContainers(workload: unknown): readonly EnvContainer[] {
   const containers = ["spec", "template", "spec", "containers"].reduce(findField, workload);
   return listRecords(containers).map((container) => ({
@@ -162,25 +163,25 @@ function findName(ref: Fields): { readonly name: string; readonly isOptional: bo
   return { name: findText(ref["name"]), isOptional: ref["optional"] === true };
 }
 
-/** What reading one object gave; `entries` of a Secret in base64, as the API has them. */
+/** The result of fetching one object; `entries` of a Secret are in base64, as in the API. */
 export type ObjectResult =
   | { readonly kind: "found"; readonly entries: Readonly<Record<string, string>> }
   | { readonly kind: "missing" }
   /** `cause` says why, and what to do. */
   | { readonly kind: "failed"; readonly cause: string };
 
-/** Gets one object; never lists, and never rejects but with the signal's reason. */
+/** Fetches one object. Never lists, and rejects only with the signal's reason. */
 export type FetchObject = (
   object: { readonly namespace: string; readonly name: string },
   signal: AbortSignal,
 ) => Promise<ObjectResult>;
 
-/** One text, or why there is none. */
+/** A text, or why there is none. */
 export type Found =
   | { readonly kind: "found"; readonly text: string }
-  /** Nobody gives it. */
+  /** It is not defined. */
   | { readonly kind: "absent" }
-  /** Somebody should give it and is not there: heals by itself. */
+  /** It should be defined and does not exist: this can resolve without a change of the spec. */
   | { readonly kind: "missing"; readonly cause: string }
   | { readonly kind: "failed"; readonly cause: string };
 
@@ -202,7 +203,7 @@ interface EntriesOptions {
 }
 
 /**
- * Makes a look-up of entries in one namespace, and in no other. A missing object is `missing`, a missing key of one
+ * Returns a function that finds entries in this one namespace. A missing object is `missing`, a missing key of it
  * `absent`.
  * Clauses: R16.
  */

@@ -18,8 +18,8 @@ import { resolveAuth } from "./request.ts";
 import type { TriggerParameters } from "./value.ts";
 
 /**
- * Finds the authentication and resolves it; `missing` also where there is no such authentication. Rejects with the
- * signal's reason only.
+ * Finds and resolves the authentication; also `missing` if there is no such authentication. Rejects only with the
+ * signal's reason.
  */
 export type FetchCredentials = (
   of: { readonly namespace: string; readonly ref: AuthenticationRef },
@@ -27,13 +27,16 @@ export type FetchCredentials = (
 ) => Promise<ResolvedCredentials>;
 
 export interface TriggerCredentials {
-  /** What the trigger is asked with. */
+  /** Returns the credentials of a query. */
   get(trigger: ExternalTrigger, signal: AbortSignal): Promise<ResolvedCredentials>;
-  /** Has those of this trigger read anew at their next use. */
+  /** Makes the next use fetch the credentials of this trigger again. */
   forget(trigger: ExternalTrigger): void;
 }
 
-/** Clauses: R70. */
+/**
+ * Keeps the credentials of one ScaledObject's triggers: fetched at first use, and again after a failure.
+ * Clauses: R70.
+ */
 export function createTriggerCredentials(namespace: string, fetchCredentials: FetchCredentials): TriggerCredentials {
   const held = new Map<string, Promise<ResolvedCredentials>>();
 
@@ -76,7 +79,7 @@ function toId({ kind, name }: AuthenticationRef): string {
   return `${kind} ${name}`;
 }
 
-/** A parameter that its authentication mode needs is missing as a secret would be. */
+/** A missing parameter of its authentication mode is treated like a missing secret. */
 function checkParameters(
   { source, metricName }: ExternalTrigger,
   resolved: ResolvedCredentials & { kind: "resolved" },
@@ -87,13 +90,13 @@ function checkParameters(
 }
 
 interface ResolveOptions {
-  /** The ScaledObject's. */
+  /** The namespace of the ScaledObject. */
   readonly namespace: string;
   /** PODFIT_CLUSTER_OBJECT_NAMESPACE. */
   readonly clusterNamespace: string;
   readonly fetchSecret: FetchObject;
   readonly fetchConfigMap: FetchObject;
-  /** Gives the ScaledObject's target, as the API has it; asked only where `env` is used. */
+  /** Fetches the ScaledObject's target; called only if `env` is used. */
   readonly fetchTarget: (signal: AbortSignal) => Promise<TargetResult>;
   readonly signal: AbortSignal;
 }
@@ -103,16 +106,17 @@ export type TargetResult =
   | { readonly kind: "missing" }
   | { readonly kind: "failed"; readonly cause: string };
 
-/** Messages name objects, keys and variables, and never quote what is in them. */
+/** Messages name objects, keys and variables, and never quote their values. */
 export type ResolvedCredentials =
   | { readonly kind: "resolved"; readonly credentials: TriggerParameters }
-  /** Something is not there: nothing may be written until it is. */
+  /** Something does not exist: nothing is written until it does. */
   | { readonly kind: "missing"; readonly message: string }
-  /** Something could not be read, such as for want of a right. */
+  /** Something could not be read, for example because a right is missing. */
   | { readonly kind: "failed"; readonly message: string };
 
 /**
- * Rejects with the signal's reason only.
+ * Returns the parameters of an authentication. Secrets are in the ScaledObject's namespace; those of a
+ * ClusterTriggerAuthentication are only in podfit's own. Rejects only with the signal's reason.
  * Clauses: R16.
  */
 export async function resolveCredentials(
@@ -124,7 +128,7 @@ export async function resolveCredentials(
   const findSecret = createFindEntry({ ...options, namespace: secretsIn });
   const findVariable = createFindTargetVariable(authentication, options);
   const credentials = new Map<string, string>();
-  // As in KEDA, what is named later counts, and secrets come after variables.
+  // As in KEDA, the last entry counts, and secrets have priority over variables.
   for (const { parameter, name, containerName } of authentication.env) {
     const found = await findVariable(name, containerName);
     if (found.kind !== "found") {
@@ -147,7 +151,7 @@ export async function resolveCredentials(
 
 type FindVariable = (name: string, containerName: string | null) => Promise<Found>;
 
-/** The variables are the target's, so their secrets are in its namespace, whoever names them. */
+/** The variables are the target's, so their secrets are in the target's namespace. */
 function createFindTargetVariable({ env }: Authentication, options: ResolveOptions): FindVariable {
   const findEntry = createFindEntry(options);
   let reading: Promise<TargetResult> | null = null;
@@ -170,7 +174,7 @@ function createFindTargetVariable({ env }: Authentication, options: ResolveOptio
 interface RefusedParameter {
   readonly parameter: string;
   readonly found: Exclude<Found, { kind: "found" }>;
-  /** What to say where nobody gives it. */
+  /** The cause if it is not defined. */
   readonly absent: string;
 }
 

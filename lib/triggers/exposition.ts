@@ -4,7 +4,8 @@ import { parseGoFloat } from "../units/numbers.ts";
 import type { ValueResult } from "./value.ts";
 
 /**
- * Never throws; takes time in proportion to the text.
+ * Returns the first matching series if it is untyped, a counter or a gauge. Never throws; takes time proportional to
+ * the text.
  * https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
  * Clauses: R15.
  */
@@ -54,7 +55,7 @@ const VALUE = /=[ \t]*"((?:[^"\\]|\\[\\"n])*)"[ \t]*/y;
 
 const TAIL = /[ \t]*([^ \t]+)(?:[ \t]+(-?[0-9]{1,19}))?$/y;
 
-/** Gives `null` for a line that is malformed. */
+/** Returns `null` for a malformed line. */
 function parseLine(line: string, families: Map<string, Family>): Sample | typeof EMPTY_FAMILY | null {
   const start = line.trimStart();
   if (start === "") return EMPTY_FAMILY;
@@ -84,7 +85,7 @@ function parseSample(line: string, families: Map<string, Family>): Sample | null
   const name = outer ?? labels.name;
   if (text === undefined || name === null || (outer !== undefined && labels.name !== null)) return null;
   if (timestamp !== undefined && BigInt.asIntN(64, BigInt(timestamp)) !== BigInt(timestamp)) return null;
-  // The format's own parser refuses these, which ParseFloat would read.
+  // The parser of the format refuses these, which ParseFloat accepts.
   const value = /[pP_]/.test(text) ? null : parseGoFloat(text);
   if (value === null) return null;
   const family = familyOf(name, families);
@@ -94,9 +95,9 @@ function parseSample(line: string, families: Map<string, Family>): Sample | null
 
 interface Labels {
   readonly labels: readonly (readonly [name: string, value: string])[];
-  /** A metric's name that stands in the braces, as one that needs quotes does. */
+  /** The metric's name inside the braces, as for a name that needs quotes. */
   readonly name: string | null;
-  /** Behind the closing brace. */
+  /** The position after the closing brace. */
   readonly end: number;
 }
 
@@ -125,7 +126,7 @@ function parseLabels(line: string, from: number): Labels | null {
   }
 }
 
-/** Sums, counts and buckets belong to their summary or histogram, unless a family has their very name. */
+/** Sums, counts and buckets belong to their summary or histogram, unless a family has exactly that name. */
 function familyOf(name: string, families: Map<string, Family>): Family {
   const found = families.get(name) ??
     findParentFamily(name.replace(/_(?:count|sum)$/, ""), "summary", families) ??

@@ -14,11 +14,11 @@ type FetchedText = Result<{ status: number; text: string }>;
 
 interface FetchOptions extends Pick<SendOptions, "ca" | "isTlsUnverified" | "signal"> {
   readonly send: SendToTrigger;
-  /** Which statuses are answers; of any other only the number is read. */
+  /** Which statuses have an answer; the body of others is not read. */
   readonly accepts: (status: number) => boolean;
 }
 
-/** Rejects with what the sending rejects with, and with the signal's reason. */
+/** Returns the text of an answer. Rejects with the error of `send`, and with the signal's reason. */
 export async function fetchText(request: TriggerRequest, options: FetchOptions): Promise<FetchedText> {
   let next: Hop = { url: request.url, headers: request.headers };
   for (let redirects = 0;; redirects++) {
@@ -58,7 +58,7 @@ async function readBody(answer: StatusAnswer, { accepts, signal }: FetchOptions)
   }
 }
 
-/** Once left behind, headers stay behind. */
+/** Headers that were removed once stay removed. */
 function followRedirect(
   answer: StatusAnswer,
   { request, from }: { request: TriggerRequest; from: Hop },
@@ -83,17 +83,14 @@ function followRedirect(
   return { url, headers };
 }
 
-/**
- * The same port too, for another one may be another's; but from http's own to https's own is the same host, better
- * kept.
- */
+/** Another port may be another server. From http's default port to https's default port it is the same host. */
 function isSameHost(from: URL, to: URL): boolean {
   if (from.origin === to.origin) return true;
   const isUpgrade = from.protocol === "http:" && to.protocol === "https:" && from.port === "" && to.port === "";
   return isUpgrade && from.hostname === to.hostname;
 }
 
-/** Short secrets are looked for as whole values only, as any URL has them somewhere. */
+/** Short secrets are searched only as whole values, because many URLs contain them by chance. */
 function isLeak(url: URL, secrets: readonly string[]): boolean {
   const texts = [url.href, decode(url.href)];
   const values = [...url.searchParams.values()];
@@ -113,19 +110,19 @@ function decode(text: string): string {
 export interface SendOptions {
   readonly headers: Headers;
   readonly signal: AbortSignal;
-  /** The authority that alone is trusted, PEM; `null` = those of the client. */
+  /** The only trusted authority, PEM; `null` = those of the client. */
   readonly ca: string | null;
   readonly isTlsUnverified: boolean;
 }
 
 /**
- * Sends a GET and follows no redirect. Rejects, or errors the body, when the signal aborts; rejects where there is no
- * answer.
+ * Sends a GET and follows no redirect. Rejects if there is no answer. If the signal aborts, it rejects or the body
+ * fails.
  */
 export type SendToTrigger = (url: URL, options: SendOptions) => Promise<StatusAnswer>;
 
 interface TriggerClientOptions {
-  /** The authorities of servers for which no `ca` is given, PEM; none by default. */
+  /** The trusted authorities of servers without `ca`, PEM; none by default. */
   readonly caCerts?: readonly string[];
 }
 
@@ -133,9 +130,9 @@ interface TriggerClient extends Disposable {
   readonly send: SendToTrigger;
 }
 
-/** Disposal closes the connections. */
+/** Disposing it closes the connections. */
 export function createTriggerClient({ caCerts = [] }: TriggerClientOptions = {}): TriggerClient {
-  /** By authority, the one that was made last at the end; "" for the client's own. */
+  /** By authority, the newest at the end; "" for the client's own. */
   const clients = new Map<string, Deno.HttpClient>();
   const unverified = new UnverifiedClient(null);
 
@@ -145,7 +142,7 @@ export function createTriggerClient({ caCerts = [] }: TriggerClientOptions = {})
     const made = ca === "" ? createDefaultClient(caCerts) : createTlsClient({ caCerts: [ca], certificate: null });
     clients.set(ca, made);
     const [oldest] = clients.keys();
-    // What it is still used for goes on.
+    // Requests in progress continue.
     if (clients.size > MAX_CLIENTS && oldest !== undefined) close(oldest);
     return made;
   }
@@ -173,7 +170,7 @@ export function createTriggerClient({ caCerts = [] }: TriggerClientOptions = {})
 
 const MAX_CLIENTS = 64;
 
-/** In a process that trusts public authorities already (its API server is such a one's), so do its triggers. */
+/** If the process trusts public authorities for its API server, its triggers do too. */
 function createDefaultClient(caCerts: readonly string[]): Deno.HttpClient {
   try {
     return createTlsClient({ caCerts, certificate: null });
@@ -183,13 +180,13 @@ function createDefaultClient(caCerts: readonly string[]): Deno.HttpClient {
   }
 }
 
-/** Never throws. */
+/** Returns one of a few fixed sentences: the original text may contain a URL or a header. Never throws. */
 export function describeFailure(error: unknown): string {
   const words = listMessages(error).join("; ");
   return CAUSES.find(([pattern]) => pattern.test(words))?.[1] ?? "the connection failed";
 }
 
-/** Says what a status of a server means for who wrote the trigger; with a semicolon before it, or empty. */
+/** Returns advice for the author of the trigger, after a semicolon, or an empty text. */
 export function adviseOnStatus(status: number): string {
   return ADVICE.find(([matches]) => matches(status))?.[1] ?? "";
 }
@@ -235,7 +232,7 @@ const ADVICE: readonly (readonly [(status: number) => boolean, string])[] = [
   [(status) => status >= 500, "; look at that server's log"],
 ];
 
-/** Of an error and its causes, which fetch nests. */
+/** Returns the messages of an error and of its nested causes. */
 function listMessages(error: unknown): readonly string[] {
   const messages: string[] = [];
   let current = error;

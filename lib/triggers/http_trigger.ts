@@ -20,12 +20,12 @@ import { parsePlain } from "../runtime/yaml.ts";
 interface AskTriggerOptions {
   readonly clock: Pick<Clock, "timeout">;
   readonly send: SendToTrigger;
-  /** podfit's, for the User-Agent. */
+  /** podfit's version, for the User-Agent. */
   readonly version: string;
 }
 
 /**
- * What it gives resolves always: a trigger that cannot be asked is a failed answer, which says why and names no secret.
+ * The returned function always resolves: a failed query is a failed answer, which says why and names no secret.
  * Clauses: R13, R14, R15.
  */
 export function createAskTrigger(options: AskTriggerOptions): AskTrigger {
@@ -84,7 +84,7 @@ function failTrigger({ metricName, source }: AskedTrigger, cause: string): Extra
   };
 }
 
-/** Without user, password, query and fragment, which may be secrets. */
+/** Without user, password, query and fragment, which may contain secrets. */
 function toSafeAddress(address: string): string {
   const url = URL.parse(address);
   return url === null || !/^https?:$/.test(url.protocol) ? "its address" : `"${url.origin}${url.pathname}"`;
@@ -94,7 +94,7 @@ function toSafeAddress(address: string): string {
 type PrometheusValue = ValueResult & { readonly isEmpty: boolean };
 
 /**
- * Quotes nothing of the text. Never throws.
+ * Returns the value of an instant query. Quotes nothing of the text. Never throws.
  * https://prometheus.io/docs/prometheus/latest/querying/api/#instant-queries
  * Clauses: R14.
  */
@@ -125,7 +125,7 @@ function failPrometheus(cause: string): PrometheusValue {
   return { ok: false, cause, isEmpty: false };
 }
 
-/** The value of each series, which is [time, value]; `null` where Go's decoder would fail. */
+/** Returns the value of each series, which is [time, value]; `null` if Go's decoder would fail. */
 function parseSeries(text: string): readonly (readonly unknown[])[] | null {
   const answer = parseJson(text);
   const body = answer === null ? {} : answer;
@@ -145,7 +145,7 @@ function parseOneSeries(element: unknown): readonly unknown[] | null {
   return Array.isArray(value) ? value : null;
 }
 
-/** `undefined` for what is no JSON: no field of ours can be that. */
+/** Returns `undefined` for a text that is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -193,7 +193,7 @@ function findInJson(text: string, valueLocation: string): ValueResult {
   }
 }
 
-/** More costs whoever parses it too much, and no answer of one value has so much. */
+/** A larger text costs too much to parse, and an answer with one value is smaller. */
 const MAX_YAML_BYTES = 64 * 1024;
 
 function findInYaml(text: string, valueLocation: string): ValueResult {
@@ -214,7 +214,8 @@ const NO_PLAIN_YAML =
   "the answer is not one YAML document, or has anchors, aliases, merge keys or too many lines; check url and format";
 
 /**
- * Ends at the first value that holds no others, even where the path goes on; a list's items are named by their index.
+ * Stops at the first value that is not a list or a map, even if the path continues. Items of a list are named by their
+ * index.
  */
 function findAtDotPath(path: string, document: unknown): unknown {
   let current = document;
@@ -233,7 +234,7 @@ function toLocatedValue(found: unknown): ValueResult {
     return { ok: false, cause: `valueLocation points to ${nameOf(found)}, not to a number or a quantity` };
   }
   const parsed = quantityToDouble(found);
-  // Its message would quote the text.
+  // The message would quote the text.
   return parsed.ok ? parsed : { ok: false, cause: "valueLocation points to a text that is not a quantity" };
 }
 

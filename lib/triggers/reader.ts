@@ -13,7 +13,7 @@ import { fetchTriggerValue, type ValueSources } from "./value.ts";
 export type TriggerLoop = "poll" | "tick";
 
 /**
- * As the fold takes it. `isSampleCounted`: it is no repetition of one that was counted.
+ * A reading for the decision. `isCounted`: it is not a repetition of a counted one.
  * Clauses: R8, R19.
  */
 type ExternalReading =
@@ -23,13 +23,13 @@ type ExternalReading =
 type TriggersResult =
   /** One reading for each external trigger, by its index. */
   | { readonly kind: "read"; readonly readings: ReadonlyMap<number, ExternalReading> }
-  /** A secret, an authentication or a parameter is not there: nothing may be written. */
+  /** A secret, an authentication or a parameter does not exist: nothing may be written. */
   | { readonly kind: "obstructed"; readonly message: string };
 
 export interface TriggerReaderOptions extends ValueSources {
   readonly clock: Pick<Clock, "monotonic">;
   readonly fetchCredentials: FetchCredentials;
-  /** Told of each query, a repeated one too, and not of readings that serve again. */
+  /** Called for each query, also a repeated one, and not for a reused reading. */
   readonly onAsked?: (asked: Asked) => void;
 }
 
@@ -39,19 +39,22 @@ export interface Asked {
   readonly isEmpty: boolean;
 }
 
-/** Of one ScaledObject, one read at a time. */
+/** For one ScaledObject; one call at a time. */
 export interface TriggerReader {
-  /** `now` is when the half was due, epoch ms. Rejects with the signal's reason only. */
+  /** `now` is when the loop was due, epoch ms. Rejects only with the signal's reason. */
   read(
     object: ScaledObject,
     half: TriggerLoop,
     options: { readonly now: number; readonly signal: AbortSignal },
   ): Promise<TriggersResult>;
-  /** Has all credentials read anew at their next use: an authentication has changed. */
+  /** Makes the next use fetch all credentials again: an authentication has changed. */
   forgetCredentials(): void;
 }
 
-/** Clauses: R8, R19, R50, R70. */
+/**
+ * Returns a reader that shares queries between both loops, and repeats a failed one once.
+ * Clauses: R8, R19, R50, R70.
+ */
 export function createTriggerReader(options: TriggerReaderOptions): TriggerReader {
   let memory: ReaderMemory | null = null;
 
@@ -90,16 +93,16 @@ export function createTriggerReader(options: TriggerReaderOptions): TriggerReade
   };
 }
 
-/** What one generation of the object leaves for the next read. */
+/** What one generation of the object keeps for the next call. */
 interface ReaderMemory {
   readonly id: string;
   readonly namespace: string;
   credentials: TriggerCredentials;
-  /** What was asked by the last read. */
+  /** What the last call queried. */
   last:
     | { readonly half: TriggerLoop; readonly second: number; readonly readings: ReadonlyMap<number, ExternalReading> }
     | null;
-  /** What the last poll gave. */
+  /** The readings of the last activation loop. */
   polled: ReadonlyMap<number, ExternalReading>;
 }
 
@@ -124,8 +127,8 @@ interface DueLoop {
 }
 
 /**
- * The readings that need no query: those that the other half has just got, and for ticks the polled ones of cached
- * triggers.
+ * Returns the readings that need no query: those that the other loop has just fetched, and in scaling loops those of
+ * cached triggers.
  */
 function listServed(
   { last, polled }: ReaderMemory,

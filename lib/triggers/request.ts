@@ -13,7 +13,7 @@ export interface TriggerRequest {
   /** http or https, without user and password. */
   readonly url: URL;
   readonly headers: Headers;
-  /** What stays behind at a redirect to another host. */
+  /** Removed at a redirect to another host. */
   readonly ownHeaders: readonly string[];
   readonly secrets: readonly string[];
 }
@@ -26,7 +26,7 @@ interface RequestOptions {
 }
 
 /**
- * Never throws.
+ * Returns KEDA's request. Never throws.
  * Clauses: R13, R14.
  */
 export function toTriggerRequest(
@@ -63,7 +63,7 @@ export function toTriggerRequest(
   return { ok: true, request: { url, headers, ownHeaders, secrets } };
 }
 
-/** The connection's own: Go leaves them out too, or means by them what fetch would refuse. */
+/** Headers of the connection itself: Go leaves them out too, or fetch would refuse them. */
 const KEPT_BY_HTTP: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
@@ -102,7 +102,7 @@ function escape(text: string): string {
     .replaceAll("%20", "+");
 }
 
-/** Takes user and password out of the URL, which fetch would refuse, for a header. */
+/** Removes user and password from the URL, which fetch would refuse, and returns a header instead. */
 function removeUser(url: URL): string | null {
   if (url.username === "" && url.password === "") return null;
   const header = encodeBasic(decode(url.username), decode(url.password));
@@ -123,32 +123,33 @@ function isSendable(name: string, value: string): boolean {
   return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) && !/[\x00-\x08\x0a-\x1f\x7f]/.test(value);
 }
 
-/** A character for each byte of the text in UTF-8, which is how headers take them. */
+/** Returns one character for each byte of the text in UTF-8, as headers need them. */
 function toByteString(text: string): string {
   return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");
 }
 
-/** What goes with each request to the trigger's own host. */
+/** What is sent with each request to the trigger's own host. */
 interface Auth {
   readonly headers: readonly AuthHeader[];
   /** A query parameter; `null` = none. */
   readonly query: readonly [name: string, value: string] | null;
-  /** The authority that alone is trusted, PEM; `null` = those of the client. */
+  /** The only trusted authority, PEM; `null` = those of the client. */
   readonly ca: string | null;
   readonly isTlsUnverified: boolean;
-  /** Every text that must not be seen anywhere. */
+  /** Every text that must not appear anywhere. */
   readonly secrets: readonly string[];
 }
 
 interface AuthHeader {
   readonly name: string;
   readonly value: string;
-  /** Beside a header of the same name, not in its place. */
+  /** Added to a header of the same name, and does not replace it. */
   readonly isAdded: boolean;
 }
 
 /**
- * Never throws. Metadata goes before the TriggerAuthentication, and an empty parameter is none.
+ * Returns the authentication of a trigger. Metadata has priority over the TriggerAuthentication, and an empty parameter
+ * is absent. Never throws.
  * https://keda.sh/docs/2.20/scalers/prometheus/#authentication-parameters
  * Clauses: R14, R16.
  */
@@ -170,7 +171,7 @@ export function resolveAuth(source: AskedSource, credentials: TriggerParameters)
     : toApiHeaders(modes, { apiKey, find });
   const hasKey = source.kind === "metrics-api" && modes.includes("apiKey");
   const query = hasKey && apiKey.method === "query" ? [apiKey.name ?? "api_key", apiKey.key ?? ""] as const : null;
-  // KEDA makes prometheus' verified client of a ca, whatever unsafeSsl says.
+  // In KEDA a prometheus trigger with a ca verifies the server, whatever unsafeSsl is.
   const isTlsUnverified = source.isTlsUnverified && !(source.kind === "prometheus" && ca !== null && modes.length > 0);
   return {
     ok: true,
@@ -178,7 +179,7 @@ export function resolveAuth(source: AskedSource, credentials: TriggerParameters)
   };
 }
 
-/** Gives the first that is there, without blanks around it. */
+/** Returns the first parameter that is set, trimmed. */
 type FindParameter = (...names: readonly string[]) => string | null;
 
 interface ApiKey {
@@ -240,7 +241,7 @@ function findMissing(modes: readonly AuthMode[], { source, apiKey, find }: Param
     : null;
 }
 
-/** The first of these modes alone counts. */
+/** Only the first of these modes counts. */
 function toPrometheusHeaders(modes: readonly AuthMode[], find: FindParameter): readonly AuthHeader[] {
   if (modes.includes("bearer")) return [toBearer(find, false)];
   if (modes.includes("basic")) return [toBasic(find)];
@@ -248,7 +249,7 @@ function toPrometheusHeaders(modes: readonly AuthMode[], find: FindParameter): r
   return [{ name: find("customAuthHeader") ?? "", value: find("customAuthValue") ?? "", isAdded: false }];
 }
 
-/** All of them, in KEDA's order. */
+/** All of them count, in KEDA's order. */
 function toApiHeaders(modes: readonly AuthMode[], { apiKey, find }: Omit<Parameters, "source">): readonly AuthHeader[] {
   const headers: AuthHeader[] = [];
   if (modes.includes("apiKey") && apiKey.method !== "query") {
@@ -268,7 +269,7 @@ function toBasic(find: FindParameter): AuthHeader {
   return { name: "Authorization", value, isAdded: false };
 }
 
-/** As RFC 7617 has it, in UTF-8. */
+/** As in RFC 7617, in UTF-8. */
 function encodeBasic(username: string, password: string): string {
   return `Basic ${new TextEncoder().encode(`${username}:${password}`).toBase64()}`;
 }

@@ -10,8 +10,7 @@ import { isWithinCron } from "../units/cron.ts";
 import type { Selector } from "../units/selector.ts";
 
 /**
- * Counts the pods of one namespace that match and are neither Succeeded nor Failed, or the distinct nodes that they are
- * on.
+ * Counts the matching pods of a namespace that are neither Succeeded nor Failed, or the nodes that they run on.
  * Clauses: R12.
  */
 export type CountPods = (
@@ -33,7 +32,7 @@ interface TriggerValueOptions {
 }
 
 /**
- * Resolves always.
+ * Returns the value of a trigger. Never rejects.
  * Clauses: R11, R12, R13, R14.
  */
 export async function fetchTriggerValue(
@@ -68,15 +67,12 @@ function toValueAnswer(value: number): TriggerAnswer {
   return { kind: "value", value, isEmpty: false };
 }
 
-/**
- * The kinds that are asked over the network; cron is computed and kubernetes-workload is counted by whoever knows the
- * pods.
- */
+/** The kinds that need a request; cron is computed and kubernetes-workload is counted. */
 export type AskedSource = Extract<TriggerSource, { readonly kind: "metrics-api" | "prometheus" }>;
 
 /**
- * What asking gave. `value` is a double as the source has it, NaN and infinite ones too (R17 rounds it later).
- * `isEmpty`: the source answered, and had no value; KEDA counts those also where they are errors.
+ * The answer of a query. `value` is a double as the source has it, also NaN and infinite; it is rounded later.
+ * `isEmpty`: the source answered without a value; KEDA counts those also if they are errors.
  * Clauses: R93.
  */
 export type TriggerAnswer =
@@ -89,7 +85,7 @@ export type TriggerAnswer =
  */
 export type TriggerParameters = Readonly<Record<string, string>>;
 
-/** Asks once; resolves within the trigger's timeout and never rejects. */
+/** Sends one query; resolves within the trigger's timeout and never rejects. */
 export type AskTrigger = (
   trigger: ExternalTrigger & { readonly source: AskedSource },
   options: { readonly credentials: TriggerParameters; readonly now: number; readonly signal: AbortSignal },

@@ -9,8 +9,8 @@ const UNSPECIFIED = "the unspecified address";
 const MULTICAST = "a multicast address";
 
 /**
- * What an address is set aside for, where that is no use for one machine among many; `host` is canonical, without
- * brackets.
+ * Returns what an address is reserved for, if that makes it useless as the address of one server; `host` is canonical,
+ * without brackets.
  */
 export function findAddressPurpose(host: string): string | null {
   const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(host);
@@ -22,8 +22,8 @@ export function findAddressPurpose(host: string): string | null {
 }
 
 /**
- * Why a URL of a stranger is not asked, if its host is an address and no name; `null` where it may be. Machines of
- * clouds find their credentials at link-local addresses; a loopback one may be a proxy on the same machine.
+ * Returns why podfit sends no request to a URL whose host is an address; `null` if it does. Cloud machines find their
+ * credentials at link-local addresses. A loopback address is allowed: it may be a proxy on the same machine.
  */
 export function findForbiddenPurpose({ hostname }: URL): string | null {
   const purpose = findAddressPurpose(hostname.replace(/^\[(.*)\]$/, "$1"));

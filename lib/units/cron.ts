@@ -1,7 +1,12 @@
-/** Cron schedules in a time zone, as robfig/cron, which KEDA uses: parsed, and when the next time is. */
+/**
+ * Cron schedules in a time zone, as robfig/cron 3.0.1, which KEDA uses.
+ *
+ * An expression is parsed to sets of values. The next time is searched field by field, and the search starts again when
+ * a field wraps around, as robfig/cron does. docs/adr/cron.md says why croner is not used.
+ */
 import { type Parsed, quote } from "./untrusted.ts";
 
-/** A parsed expression: which minutes, hours and days it names. */
+/** A parsed expression: its minutes, hours and days. */
 export interface CronSchedule {
   readonly text: string;
   readonly minutes: ReadonlySet<number>;
@@ -11,14 +16,14 @@ export interface CronSchedule {
   readonly months: ReadonlySet<number>;
   /** 0 is Sunday. */
   readonly weekdays: ReadonlySet<number>;
-  /** Both days and weekdays are restricted: either is enough. */
+  /** Both days and weekdays are restricted: one of them is enough. */
   readonly isEitherDay: boolean;
 }
 
 type ParsedCron = Parsed<{ schedule: CronSchedule }>;
 
 /**
- * Parses minute, hour, day of month, month and day of week. Refuses what never comes. Never throws.
+ * Parses minute, hour, day of month, month and day of week. Refuses an expression that matches no time. Never throws.
  * https://pkg.go.dev/github.com/robfig/cron/v3
  * Clauses: R11.
  */
@@ -53,7 +58,7 @@ export function parseCron(text: string): ParsedCron {
 interface FieldRange {
   readonly min: number;
   readonly max: number;
-  /** Names of the values from `min` on. */
+  /** The names of the values from `min` on. */
   readonly names: readonly string[];
 }
 
@@ -71,16 +76,16 @@ const FIELDS: readonly FieldRange[] = [
   { min: 0, max: 6, names: WEEKDAYS },
 ];
 
-/** The longest that a month can be. */
+/** The longest length of each month. */
 const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 interface Field {
   readonly values: ReadonlySet<number>;
-  /** Has a * or ? with no step: does not restrict the day. */
+  /** Has a * or ? without a step: does not restrict the day. */
   readonly isOpen: boolean;
 }
 
-/** A list of ranges, of which empty ones count for nothing; or the cause why it is none. */
+/** Returns the values of a list of ranges, in which empty items are ignored; or what is wrong with it. */
 function parseField(text: string, field: FieldRange): Field | string {
   const values = new Set<number>();
   let isOpen = false;
@@ -100,7 +105,7 @@ interface Range {
   readonly isOpen: boolean;
 }
 
-/** `5`, `1-5`, `1-5/2`, `5/10` to the field's end, and with * or ? in the first place. */
+/** `5`, `1-5`, `1-5/2`, `5/10` to the end of the field, and * or ? as the first part. */
 function parseRange(text: string, field: FieldRange): Range | string {
   const [span = "", stepText, ...moreSteps] = text.split("/");
   const [first = "", second, ...more] = span.split("-");
@@ -129,7 +134,7 @@ function parseWhole(text: string): number | null {
   return value !== null && value >= 0 && value < 2 ** 63 ? Math.abs(value) : null;
 }
 
-/** Is there a day that has all that it takes? Weekdays come on any date. */
+/** Returns whether a day can match. Weekdays occur on any date. */
 function hasDate({ minutes, hours, days, months, weekdays, isEitherDay }: CronSchedule): boolean {
   if (minutes.size === 0 || hours.size === 0 || months.size === 0) return false;
   const hasDate = [...months].some((month) => [...days].some((day) => day <= (MONTH_DAYS[month - 1] ?? 0)));
@@ -139,12 +144,13 @@ function hasDate({ minutes, hours, days, months, weekdays, isEitherDay }: CronSc
 interface NextCronOptions {
   /** Epoch milliseconds. */
   readonly after: number;
-  /** An IANA name that isTimezone() knows; another makes it throw RangeError. */
+  /** An IANA name that isTimezone() accepts; another one makes it throw RangeError. */
   readonly timezone: string;
 }
 
 /**
- * The first match strictly later than `after`, in epoch milliseconds; `null` if none comes within five years.
+ * Returns the first match strictly later than `after`, in epoch milliseconds; `null` if there is none within five
+ * years.
  * https://github.com/robfig/cron/blob/v3.0.1/spec.go
  * Clauses: R11.
  */
@@ -165,7 +171,7 @@ interface WithinOptions {
 }
 
 /**
- * Is `now` at or after a start, and before the end that follows it? A start that does not come any more leaves it
+ * Returns whether `now` is at or after a start, and before the end that follows it. If no start follows any more, it is
  * inside, as in KEDA.
  */
 export function isWithinCron({ start, end }: CronInterval, { now, timezone }: WithinOptions): boolean {
@@ -183,12 +189,12 @@ const HOUR_MS = 3_600_000;
 const MAX_YEARS = 5;
 
 /**
- * Each of them is a month, a day, an hour or a minute. Where a zone has lost a whole day the search would not get past
- * it (nor does robfig's).
+ * Each step is a month, a day, an hour or a minute. The search would not pass a day that a zone has lost (nor would
+ * robfig's).
  */
 const MAX_MOVES = 10_000;
 
-/** `at` as far as it has come; `hasMoved` = smaller fields are at their beginning already. */
+/** `at` is the time so far; `hasMoved` = smaller fields are already at their start. */
 interface Search {
   readonly schedule: CronSchedule;
   readonly offsetAt: OffsetAt;
@@ -219,7 +225,8 @@ function toSearchWall({ at, offsetAt }: Search) {
 }
 
 /**
- * This and the functions below move on to where their field fits. False: a greater field has changed, so begin anew.
+ * This and the functions below move to the next match of their field. They return false if a greater field changed, so
+ * the search starts again.
  */
 function goToMonth(search: Search): boolean {
   const { schedule, offsetAt } = search;
@@ -238,7 +245,7 @@ function goToDay(search: Search): boolean {
     if (!search.hasMoved) search.at = fromWallTime({ ...wall, hour: 0, minute: 0 }, offsetAt);
     if (isSpent(search)) return false;
     search.at = addDate(search, { months: 0, days: 1 });
-    // Where clocks change at midnight there may be none.
+    // If clocks change at midnight, there may be no midnight.
     const { hour } = toSearchWall(search);
     if (hour !== 0) search.at += (hour > 12 ? 24 - hour : -hour) * HOUR_MS;
     if (toSearchWall(search).day === 1) return false;
@@ -268,7 +275,7 @@ function goToMinute(search: Search): boolean {
   return true;
 }
 
-/** The whole minute: five fields have no seconds. */
+/** Moves to the whole minute: five fields have no seconds. */
 function goToSecond(search: Search): boolean {
   const rest = search.at % MINUTE_MS;
   if (rest === 0) return true;
@@ -277,14 +284,14 @@ function goToSecond(search: Search): boolean {
   return false;
 }
 
-/** Notes a move. True: there were too many. */
+/** Counts a step. Returns true if there were too many. */
 function isSpent(search: Search): boolean {
   search.hasMoved = true;
   search.moves++;
   return search.moves >= MAX_MOVES;
 }
 
-/** The same time of day so many months and days later. */
+/** Returns the same time of day after these months and days. */
 function addDate(search: Search, { months, days }: { readonly months: number; readonly days: number }): number {
   const wall = toSearchWall(search);
   return fromWallTime({ ...wall, month: wall.month + months, day: wall.day + days }, search.offsetAt);
@@ -299,7 +306,7 @@ function isDay(
 }
 
 /**
- * Is it an IANA name that this runtime knows? Offsets such as +01:00 are none.
+ * Returns whether it is an IANA name that this runtime knows. Offsets such as +01:00 are not.
  * Clauses: R11.
  */
 export function isTimezone(name: string): boolean {
@@ -313,7 +320,7 @@ export function isTimezone(name: string): boolean {
   }
 }
 
-/** How far the wall is ahead of UTC, in milliseconds. */
+/** Local time minus UTC, in milliseconds. */
 type OffsetAt = (epochMs: number) => number;
 
 /** Throws RangeError for a name that isTimezone() refuses. */
@@ -326,7 +333,7 @@ function createOffsetAt(timezone: string): OffsetAt {
     known.set(hour, offset);
     return offset;
   };
-  // Minutes are asked one by one. No zone changes its clocks there and back within an hour.
+  // The search steps by minutes. No zone changes its clocks twice within an hour.
   return (epochMs) => {
     const hour = Math.floor(epochMs / OFFSET_STEP_MS);
     const offset = offsetOfHour(hour);
@@ -334,7 +341,7 @@ function createOffsetAt(timezone: string): OffsetAt {
   };
 }
 
-/** What a wall shows, as the parts that make() takes. */
+/** A local time, as the parts that fromWallTime() takes. */
 interface WallTime {
   readonly year: number;
   /** 1 to 12. */
@@ -359,8 +366,8 @@ function toWallTime(epochMs: number, offsetAt: OffsetAt): WallTime {
 }
 
 /**
- * When a wall shows this time, parts beyond their range carrying over. Of a time that comes twice or never it gives
- * what Go's time.Date() gives, which is one of the two that the clocks before and after the change would have.
+ * Returns when local clocks show this time; parts beyond their range carry over. For a time that occurs twice or never
+ * it returns what Go's time.Date() returns: the offset before or after the change.
  */
 function fromWallTime(wall: Omit<WallTime, "weekday">, offsetAt: OffsetAt): number {
   const asUtc = Date.UTC(wall.year, wall.month - 1, wall.day, wall.hour, wall.minute);

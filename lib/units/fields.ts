@@ -9,15 +9,15 @@ import { formatDuration, parseDuration } from "./time.ts";
 import { addProblem, isRecord, joinPath, type Problem, quote } from "./untrusted.ts";
 
 interface OpenOptions {
-  /** Where the object stands; empty for the root. */
+  /** The path of the object; empty for the root. */
   readonly path: string;
   /** The list to which problems are added. */
   readonly problems: Problem[];
-  /** The fields that may be there; `null` for any. */
+  /** The fields that may exist; `null` for any. */
   readonly known: readonly string[] | null;
 }
 
-/** Gives a reader of the object's fields. Reports a value that is no object, and every field that is not known. */
+/** Returns a reader of the object's fields. Reports a value that is not an object, and every unknown field. */
 export function openFields(value: unknown, { path, problems, known }: OpenOptions): Fields | null {
   if (!isRecord(value)) {
     addProblem(problems, { path, message: `Cannot use ${quote(value)} as ${lastOf(path)}: must be an object` });
@@ -45,27 +45,27 @@ export class Fields {
     this.#problems = problems;
   }
 
-  /** Says whether a field is there and not null. */
+  /** Returns whether a field exists and is not null. */
   has(key: string): boolean {
     return this.get(key) !== null;
   }
 
-  /** Gives a value unchecked; own properties only, since a key may be a name such as `constructor`. */
+  /** Returns a value unchecked; only own properties, because a key may be a name such as `constructor`. */
   get(key: string): unknown {
     return (Object.hasOwn(this.#values, key) ? this.#values[key] : null) ?? null;
   }
 
-  /** Gives a reader of these fields with another value for one of them, for the same problems. */
+  /** Returns a reader with another value for one field, which reports to the same problems. */
   with(key: string, value: unknown): Fields {
     return new Fields({ ...this.#values, [key]: value }, { path: this.path, problems: this.#problems });
   }
 
-  /** Gives the names of all fields that are there, null or not. */
+  /** Returns the names of all fields, also of null ones. */
   keys(): readonly string[] {
     return Object.keys(this.#values);
   }
 
-  /** Gives the path of a field. */
+  /** Returns the path of a field. */
   pathOf(key: string): string {
     return joinPath(this.path, key);
   }
@@ -75,7 +75,7 @@ export class Fields {
     this.add({ path: this.pathOf(key), message });
   }
 
-  /** Adds a problem of this object as a whole. */
+  /** Adds a problem of the whole object. */
   reportWhole(message: string): void {
     this.add({ path: this.path, message });
   }
@@ -85,18 +85,18 @@ export class Fields {
     addProblem(this.#problems, problem);
   }
 
-  /** Reports each of the fields that is not there. */
+  /** Reports each missing field. */
   require(keys: readonly string[]): void {
     for (const key of keys.filter((key) => !this.has(key))) this.report(key, `Missing field "${key}"`);
   }
 
-  /** Gives a reader of a field that is an object. */
+  /** Returns a reader of a field that is an object. */
   object(key: string, known: readonly string[] | null): Fields | null {
     if (!this.has(key)) return null;
     return openFields(this.get(key), { path: this.pathOf(key), problems: this.#problems, known });
   }
 
-  /** Gives a reader of an entry of a list; its fields are checked by the caller. */
+  /** Returns a reader of a list entry; the caller checks its fields. */
   entry(key: string, { index, value }: { readonly index: number; readonly value: unknown }): Fields | null {
     return openFields(value, { path: this.pathOf(`${key}[${index}]`), problems: this.#problems, known: null });
   }
@@ -107,7 +107,7 @@ export class Fields {
     return this.#refuse(key, "must be true or false");
   }
 
-  /** Gives an integer from `min` to `max`; both are those of int32 by default, as in the schema. */
+  /** Returns an integer from `min` to `max`, by default those of int32 as in the schema. */
   integer(key: string, { min = -MAX_INT32 - 1, max = MAX_INT32 }: { min?: number; max?: number } = {}): number | null {
     const value = this.get(key);
     if (value === null) return null;
@@ -115,7 +115,7 @@ export class Fields {
     return this.#refuse(key, max === MAX_INT32 && min === 1 ? "must be an integer, 1 or more" : between(min, max));
   }
 
-  /** Gives an integer of 0 or more, also beyond int32, such as a generation. */
+  /** Returns an integer of 0 or more, also beyond int32, such as a generation. */
   count(key: string): number | null {
     const value = this.get(key);
     if (value === null) return null;
@@ -123,7 +123,7 @@ export class Fields {
     return this.#refuse(key, "must be an integer, 0 or more");
   }
 
-  /** Gives one of the words. */
+  /** Returns one of the words. */
   word<Word extends string>(key: string, words: readonly Word[]): Word | null {
     const value = this.get(key);
     if (value === null) return null;
@@ -131,14 +131,14 @@ export class Fields {
     return word ?? this.#refuse(key, words.length === 1 ? `must be ${words[0]}` : `must be one of ${words.join(", ")}`);
   }
 
-  /** Gives a string that keeps to the rule. */
+  /** Returns a string that follows the rule. */
   text(key: string, rule: TextRule): string | null {
     const value = this.get(key);
     if (value === null || isText(value, rule)) return value;
     return this.#refuse(key, rule.rule);
   }
 
-  /** Gives a list of at most `maxItems` strings that keep to the rule. */
+  /** Returns a list of at most `maxItems` strings that follow the rule. */
   texts(key: string, { maxItems, ...rule }: TextRule & { readonly maxItems: number }): readonly string[] | null {
     const value = this.get(key);
     if (value === null) return null;
@@ -151,7 +151,7 @@ export class Fields {
     return texts;
   }
 
-  /** Gives a duration in whole ms, rounded up, from `min` to `max`, durations in ms. */
+  /** Returns a duration in whole ms, rounded up, from `min` to `max`, durations in ms. */
   durationMs(key: string, { min = 0, max = Infinity }: { min?: number; max?: number } = {}): number | null {
     const value = this.get(key);
     if (value === null) return null;
@@ -165,9 +165,7 @@ export class Fields {
     return this.#refuse(key, `must be ${min === 0 ? "at most" : `${formatDuration(min)} to`} ${formatDuration(max)}`);
   }
 
-  /**
-   * Gives an amount in millicores or bytes, rounded up. It may be negative: what sign is allowed is the caller's rule.
-   */
+  /** Returns an amount in millicores or bytes, rounded up. It may be negative: the caller checks the sign. */
   amount(key: string, resource: Resource): number | null {
     const value = this.get(key);
     if (value === null) return null;
@@ -183,14 +181,14 @@ export class Fields {
   }
 }
 
-/** At most `max` characters that match the pattern; `rule` says in words what that is. */
+/** At most `max` characters that match the pattern; `rule` says that in words. */
 interface TextRule {
   readonly max: number;
   readonly pattern: RegExp;
   readonly rule: string;
 }
 
-/** Whether this is a text that keeps to the rule. */
+/** Returns whether this is a text that follows the rule. */
 export function isText(value: unknown, { max, pattern }: TextRule): value is string {
   return typeof value === "string" && value.length <= max && pattern.test(value);
 }
@@ -205,13 +203,13 @@ function lastOf(path: string): string {
   return path === "" ? "PodResourceAutoscaler" : path.slice(path.lastIndexOf(".") + 1);
 }
 
-/** The lists that grow while one object is parsed. */
+/** The lists that are filled while one object is parsed. */
 export interface Findings {
   readonly problems: Problem[];
   readonly warnings: Problem[];
 }
 
-/** Gives a reader of a field that is an object, and warns of what is in it beyond the fields that are known. */
+/** Returns a reader of a field that is an object, and warns of its unknown fields. */
 export function openObject(
   parent: Fields,
   key: string,
@@ -222,7 +220,7 @@ export function openObject(
   return fields;
 }
 
-/** Warns of each field that is not known. */
+/** Warns of each unknown field: KEDA's own definition may be installed, and newer than the one that podfit knows. */
 export function warnOfUnknown(
   fields: Fields,
   { known, warnings }: { readonly known: readonly string[]; readonly warnings: Problem[] },
@@ -236,7 +234,7 @@ export function warnOfUnknown(
 /** Texts of any kind, but bounded and not empty. */
 export const ANY_TEXT = { max: 253, pattern: /^[^]+$/, rule: "must be 1 to 253 characters" };
 
-/** What the API server itself writes, such as a uid; empty ones too. */
+/** A text that the API server writes, such as a uid; it may be empty. */
 export const SERVER_TEXT = { max: 253, pattern: /^[^]*$/, rule: "must be a string" };
 
 /** A DNS subdomain of RFC 1123: the name of most objects. */

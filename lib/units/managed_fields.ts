@@ -8,7 +8,7 @@ export interface ResizeEntry {
   readonly manager: string;
   /** Epoch ms of its last resize that changed a value: whole seconds, by the API server's clock. */
   readonly at: number;
-  /** The sides that this manager was the last to set; empty for pod-level ones. */
+  /** The resource fields that this manager was the last to set; empty for pod-level ones. */
   readonly owned: readonly OwnedFields[];
 }
 
@@ -19,14 +19,18 @@ export interface OwnedFields {
 }
 
 /**
- * The sides of a container that an entry owns; empty where it owns none.
+ * Returns the resource fields of a container that an entry owns; empty if it owns none.
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
 export function listOwnedFields(owned: readonly OwnedFields[], container: string): readonly ResourceField[] {
   return owned.find((one) => one.container === container)?.sides ?? [];
 }
 
-/** Gives the resize entries in the order of the list. Takes any value, leaves out what is malformed, never throws. */
+/**
+ * Returns the resize entries in the order of the list. Accepts any value, leaves out malformed entries, never throws.
+ * The server removes a manager's entry when others have changed all of its fields, so a missing entry does not prove
+ * that it never resized.
+ */
 export function parseResizeEntries(managedFields: unknown): readonly ResizeEntry[] {
   if (!Array.isArray(managedFields)) return NONE;
   const entries: ResizeEntry[] = [];
@@ -41,7 +45,7 @@ export function parseResizeEntries(managedFields: unknown): readonly ResizeEntry
 /** Shared: most pods were never resized. */
 const NONE: readonly ResizeEntry[] = Object.freeze([]);
 
-/** A container's name is a DNS label, so nothing in it is ever escaped. */
+/** A container's name is a DNS label, so it never has an escape. */
 const CONTAINER_KEY = /^k:\{"name":"([a-z0-9-]{1,63})"\}$/;
 
 function parseOwnedFields(fields: unknown): readonly OwnedFields[] {

@@ -1,8 +1,8 @@
 /** Numbers as Go and JSON parse them, and thousandths as the HPA controller rounds them. */
 
 /**
- * strconv.ParseFloat(text, 64): also `.5`, `+5`, `inf`, `NaN`. `null` for other texts, for numbers beyond a double, and
- * (this is stricter than Go) for hexadecimal ones and underscores.
+ * strconv.ParseFloat(text, 64): also `.5`, `+5`, `inf`, `NaN`. Returns `null` for other texts and for numbers beyond a
+ * double. Stricter than Go: also `null` for hexadecimal numbers and underscores.
  * https://pkg.go.dev/strconv
  * Clauses: R15.
  */
@@ -14,7 +14,7 @@ export function parseGoFloat(text: string): number | null {
   return sign === "-" ? -Infinity : Infinity;
 }
 
-/** strconv.ParseInt(text, 10, bits): also `+5` and `007`. `null` for other texts, and beyond the range. */
+/** strconv.ParseInt(text, 10, bits): also `+5` and `007`. Returns `null` for other texts, and outside of the range. */
 export function parseGoInteger(text: string, bits: 32 | 64): bigint | null {
   if (!/^[+-]?[0-9]+$/.test(text) || text.length > MAX_LENGTH) return null;
   const value = BigInt(text.startsWith("+") ? text.slice(1) : text);
@@ -29,14 +29,14 @@ export function parseGoBoolean(text: string): boolean | null {
 }
 
 /**
- * A JSON number as a double: no `+5`, `.5`, `5.`, `0x10`, `NaN`. `null` for other texts, and for numbers beyond a
- * double.
+ * Returns a JSON number as a double: no `+5`, `.5`, `5.`, `0x10`, `NaN`. `null` for other texts, and for numbers beyond
+ * a double.
  */
 export function parseJsonNumber(text: string): number | null {
   return JSON_NUMBER.test(text) ? toFinite(Number(text)) : null;
 }
 
-/** A JSON number that fits an int64: no fraction and no exponent, as Go decodes it. `null` for other texts. */
+/** Returns a JSON number that fits an int64: no fraction and no exponent, as Go decodes it. `null` for other texts. */
 export function parseJsonInteger(text: string): bigint | null {
   return /^-?(?:0|[1-9][0-9]*)$/.test(text) ? parseGoInteger(text, 64) : null;
 }
@@ -45,7 +45,7 @@ const TRUE: readonly string[] = ["1", "t", "T", "TRUE", "true", "True"];
 
 const FALSE: readonly string[] = ["0", "f", "F", "FALSE", "false", "False"];
 
-/** No 64-bit integer is longer but by leading zeros; BigInt() of a long text is slow. */
+/** No 64-bit integer is longer, except with leading zeros; BigInt() of a long text is slow. */
 const MAX_LENGTH = 64;
 
 const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
@@ -57,8 +57,8 @@ function toFinite(value: number): number | null {
 }
 
 /**
- * Of a metric's value or target: rounded to three decimals, ties to even. Negative and not finite is 0, too large is
- * 2^63-1.
+ * Converts a metric's value or target: rounded to three decimals, ties to even. Negative and not finite is 0, too large
+ * is 2^63-1.
  * Clauses: R17, R63.
  */
 export function toMilli(value: number): bigint {
@@ -70,8 +70,8 @@ export function toMilli(value: number): bigint {
 }
 
 /**
- * Of a formula's result or target: 1000 * value, cut towards zero, at most 2^63-1 either way; `null` for NaN and
- * infinities.
+ * Converts a formula's result or target: 1000 * value, cut towards zero, at most 2^63-1 in either direction; `null` for
+ * NaN and infinities.
  * Clauses: R63.
  */
 export function truncMilli(value: number): bigint | null {
@@ -83,15 +83,15 @@ export function truncMilli(value: number): bigint | null {
 }
 
 /**
- * As Quantity.AsApproximateFloat64 gives it: n * 0.001 and not n / 1000, so 9m is 0.009000000000000001. A quantity of
- * more than 18 digits is kept in billionths, and multiplied by 1e-9.
+ * Converts as Quantity.AsApproximateFloat64 does: n * 0.001 and not n / 1000, so 9m is 0.009000000000000001. A quantity
+ * of more than 18 digits is stored in billionths, and multiplied by 1e-9.
  * Clauses: R63.
  */
 export function milliToDouble(milli: bigint): number {
   return milli < 10n ** 18n ? Number(milli) * 0.001 : Number(milli * 1_000_000n) * 1e-9;
 }
 
-/** An int64, in which Kubernetes carries thousandths. */
+/** The limit of an int64, in which Kubernetes stores thousandths. */
 const MAX_MILLI = 2n ** 63n - 1n;
 
 /** A mantissa of 53 bits shifted further is beyond MAX_MILLI anyway. */

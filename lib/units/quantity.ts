@@ -5,13 +5,15 @@ import { type Parsed, quote } from "./untrusted.ts";
 type ParsedAmount = Parsed<{ amount: number }>;
 
 interface ParseAmountOptions {
-  /** Accepts JSON numbers with a fraction. A pod's manifest may have them, an autoscaler's schema does not. */
+  /**
+   * Accepts JSON numbers with a fraction. A pod's manifest may have them, an autoscaler's schema does not allow them.
+   */
   readonly floats?: boolean;
 }
 
 /**
- * Parses any value and never throws. A signed value gives a signed amount, rounded away from zero; whether it may be
- * negative is the caller's rule.
+ * Parses any value and never throws. A signed value gives a signed amount, rounded away from zero; the caller checks
+ * the sign.
  * https://pkg.go.dev/k8s.io/apimachinery/pkg/api/resource#Quantity
  */
 export function parseAmount(value: unknown, resource: Resource, options: ParseAmountOptions = {}): ParsedAmount {
@@ -26,8 +28,8 @@ export function parseAmount(value: unknown, resource: Resource, options: ParseAm
 type ParsedMilli = Parsed<{ milli: bigint }>;
 
 /**
- * As Quantity.MilliValue gives them: rounded away from zero, but exact however large. Parses any value and never
- * throws.
+ * Returns thousandths as Quantity.MilliValue does: rounded away from zero, but exact for any size. Parses any value and
+ * never throws.
  */
 export function parseMilli(value: unknown): ParsedMilli {
   const parsed = parseNanos(value);
@@ -39,8 +41,8 @@ export function parseMilli(value: unknown): ParsedMilli {
 type ParsedDouble = Parsed<{ value: number }>;
 
 /**
- * As Quantity.AsApproximateFloat64 gives it, to the last bit: digits times a power of ten, and not the nearest double.
- * Never throws.
+ * Converts as Quantity.AsApproximateFloat64 does, to the last bit: digits times a power of ten, and not the nearest
+ * double. Never throws.
  */
 export function quantityToDouble(value: string): ParsedDouble {
   const parsed = parseNanos(value);
@@ -50,19 +52,19 @@ export function quantityToDouble(value: string): ParsedDouble {
   const length = whole.replace(/^0+(?=.)/, "").length + fraction.length;
   const power = Number(exponent) - fraction.length;
   const binaryDigits = Math.trunc((factor.toString(2).length - 1) * 0.3);
-  // Kubernetes has these as an int64 and a power of ten, all others in billionths.
+  // Kubernetes stores these as an int64 and a power of ten, all others in billionths.
   const isShort = factor === 1n ? length <= 18 && power >= -9 : fraction === "" && length + binaryDigits <= 14;
   const magnitude = isShort
     ? Number(BigInt(whole + fraction) * factor) * Number(`1e${power}`)
     : Number(parsed.nanos < 0n ? -parsed.nanos : parsed.nanos) * 1e-9;
-  // Only binary ones are capped at an int64.
+  // Only binary ones are limited to an int64.
   if (factor > 1n && magnitude >= 2 ** 63) return { ok: true, value: sign === "-" ? -(2 ** 63) : 2 ** 63 };
   return { ok: true, value: sign === "-" ? -magnitude : magnitude };
 }
 
 /**
- * Compares two quantities as sort() wants it: negative, zero or positive. Exact to Kubernetes' billionths: 200u cores
- * are more than 100u, though both are 1 millicore rounded up. Throws RangeError for a value that parseAmount() refuses.
+ * Compares two quantities for sort(): negative, zero or positive. Exact to Kubernetes' billionths: 200u cores are more
+ * than 100u, though both are 1 millicore rounded up. Throws RangeError for a value that parseAmount() refuses.
  */
 export function compareQuantities(a: unknown, b: unknown): number {
   const [left, right] = [parseNanos(a), parseNanos(b)];
@@ -71,8 +73,8 @@ export function compareQuantities(a: unknown, b: unknown): number {
 }
 
 /**
- * Gives a quantity as the double that Go's AsApproximateFloat64 makes of it once the API server has stored it, where
- * 0.05 is written 50m: a whole number times ten to a multiple of three. `null` for a value that parseAmount() refuses.
+ * Returns the double that Go's AsApproximateFloat64 makes of a quantity once the API server has stored it, where 0.05
+ * is written 50m: a whole number times ten to a multiple of three. `null` for a value that parseAmount() refuses.
  */
 export function toStoredDouble(value: unknown): number | null {
   const parsed = parseNanos(value);
@@ -88,8 +90,8 @@ export function toStoredDouble(value: unknown): number | null {
 }
 
 /**
- * Writes an amount as the short text that Kubernetes reads back exactly: `250m`, `2`, `64Mi`, `10M`, `1234567`. Throws
- * RangeError for what is no safe integer.
+ * Writes an amount as the shortest text that Kubernetes parses to the same amount: `250m`, `2`, `64Mi`, `10M`,
+ * `1234567`. Throws RangeError for a number that is not a safe integer.
  */
 export function formatAmount(amount: number, resource: Resource): string {
   if (!Number.isSafeInteger(amount)) throw new RangeError(`Cannot format amount ${amount}: not a safe integer`);
@@ -106,8 +108,8 @@ interface Scale {
 }
 
 /**
- * Parses a suffix such as `Mi`, `m`, `e3` or the empty one; `null` for a text that is none. `E` alone is exa, `E` or
- * `e` with digits is a power of ten.
+ * Parses a suffix such as `Mi`, `m`, `e3` or the empty one; `null` for another text. `E` alone is exa, `E` or `e` with
+ * digits is a power of ten.
  */
 export function parseSuffix(suffix: string): Scale | null {
   const scale = SCALES.get(suffix);
@@ -117,10 +119,10 @@ export function parseSuffix(suffix: string): Scale | null {
   return { factor: 1n, exponent: sign === "-" ? -BigInt(digits) : BigInt(digits) };
 }
 
-/** No sensible quantity is longer. The bound keeps the numbers below small. */
+/** No sensible quantity is longer. The limit keeps the numbers below small. */
 const MAX_LENGTH = 64;
 
-/** The schema takes two digits, and no digits within MAX_LENGTH could make up for a larger one. */
+/** The schema allows two digits, and the digits that MAX_LENGTH allows could not balance a larger one. */
 const MAX_EXPONENT = 99n;
 
 const QUANTITY = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(.*)$/;
@@ -136,7 +138,9 @@ const SCALES: ReadonlyMap<string, Scale> = new Map([
   ]),
 ]);
 
-/** The first unit that divides an amount is used. Ki comes after M, so that 512000000 reads 512M and not 500000Ki. */
+/**
+ * The first unit that divides an amount is used. Ki is after M, so that 512000000 is shown as 512M and not 500000Ki.
+ */
 const SHOWN_UNITS: readonly (readonly [bytes: number, suffix: string])[] = [
   [1024 ** 5, "Pi"],
   [1024 ** 4, "Ti"],
@@ -152,7 +156,7 @@ const SHOWN_UNITS: readonly (readonly [bytes: number, suffix: string])[] = [
 
 type ParsedNanos = { readonly ok: true; readonly nanos: bigint } | Extract<ParsedAmount, { ok: false }>;
 
-/** Gives billionths, the finest that the API server keeps. What is finer is rounded away from zero. */
+/** Returns billionths, the finest that the API server keeps. Finer amounts are rounded away from zero. */
 function parseNanos(value: unknown, options: ParseAmountOptions = {}): ParsedNanos {
   if (typeof value === "number") {
     if (!Number.isFinite(value)) return refuse(value, "not a finite number");

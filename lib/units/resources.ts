@@ -32,17 +32,17 @@ export const NO_RESOURCES: Resources = {
  */
 export const RESIZE_UNIT: Readonly<Record<Resource, number>> = { cpu: 1, memory: 1024 * 1024 };
 
-/** Gives the resource of a side: `cpu` of `cpu.requests`. */
+/** Returns the resource of a resource field: `cpu` of `cpu.requests`. */
 export function resourceOf(key: ResourceField): Resource {
   return key.startsWith("cpu") ? "cpu" : "memory";
 }
 
-/** Gives the half of a side without its resource: `requests` of `cpu.requests`. */
+/** Returns the second part of a resource field: `requests` of `cpu.requests`. */
 export function requestOrLimitOf(key: ResourceField): RequestOrLimit {
   return key.endsWith("requests") ? "requests" : "limits";
 }
 
-/** Gives the other side of its resource: `cpu.limits` of `cpu.requests`. */
+/** Returns the other resource field of its resource: `cpu.limits` of `cpu.requests`. */
 export function counterpartOf(key: ResourceField): ResourceField {
   return COUNTERPARTS[key];
 }
@@ -54,12 +54,12 @@ const COUNTERPARTS: Readonly<Record<ResourceField, ResourceField>> = {
   "memory.limits": "memory.requests",
 };
 
-/** Says whether two sizes agree in all four amounts. */
+/** Returns whether two sizes are equal in all four amounts. */
 export function isSameSize(a: Resources, b: Resources): boolean {
   return a === b || RESOURCE_FIELDS.every((key) => a[key] === b[key]);
 }
 
-/** Amounts of cpu and memory: what is asked for, or left. */
+/** Amounts of cpu and memory: requested, or left. */
 export interface Amounts {
   readonly cpuMillicores: number;
   readonly memoryBytes: number;
@@ -68,15 +68,15 @@ export interface Amounts {
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
 
 interface PodSize {
-  /** `spec.resources`, also when it is empty; `null` when it is absent. If it is set, it alone counts. */
+  /** `spec.resources`, also if it is empty; `null` if it is absent. If it is set, only it counts. */
   readonly podResources: Resources | null;
   /** All containers and init containers, finished ones included, without ephemeral containers. */
   readonly containers: readonly Resources[];
 }
 
 /**
- * Gives the class as ComputePodQOS does, from the sizes as they are. The API server sets an absent request to its limit
- * before it computes the class: a pod that it returned has that default already, a manifest needs it first.
+ * Returns the class as ComputePodQOS does, from the sizes without defaults. The API server first sets an absent request
+ * to its limit: a pod that it returned has that default already, a manifest does not.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/core/v1/helper/qos/qos.go
  * Clauses: C35.
  */
@@ -100,12 +100,12 @@ function hasLimit(size: Resources, resource: Resource): boolean {
   return (size[LIMIT[resource]] ?? 0) > 0;
 }
 
-/** Names that are put together anew are slow to look up, and this is asked of every resize. */
+/** Constants, because concatenated names are slow to look up, and every resize needs them. */
 const REQUEST = { cpu: "cpu.requests", memory: "memory.requests" } as const;
 
 const LIMIT = { cpu: "cpu.limits", memory: "memory.limits" } as const;
 
-/** Compares the sums over all containers: 100m of 200m beside 300m of 200m is balanced. */
+/** Compares the sums over all containers: 100m of 200m and 300m of 200m are balanced. */
 function isBalanced(sizes: readonly Resources[], resource: Resource): boolean {
   let difference = 0;
   for (const size of sizes) {

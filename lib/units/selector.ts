@@ -1,4 +1,8 @@
-/** Label selectors: as objects and as text, matched and formatted, with the rules for labels. */
+/**
+ * Label selectors: as objects and as text, matched and formatted, with the rules for labels.
+ *
+ * All parsers accept any value, report every problem with its path as the API server would, and never throw.
+ */
 import { addProblem, isRecord, joinPath, type Problem, quote } from "./untrusted.ts";
 
 type Operator = "In" | "NotIn" | "Exists" | "DoesNotExist";
@@ -24,26 +28,26 @@ export interface LabelExpression {
 
 /** A parsed selector. */
 export interface Selector {
-  /** Sorted by key; labels match when they meet all of them. */
+  /** Sorted by key; labels match if they meet all of them. */
   readonly requirements: readonly Requirement[];
   /** The selector as it was written, for `status.effectiveSelector`; fields that were null are left out. */
   readonly source: LabelSelector;
 }
 
 /**
- * Says whether labels meet every requirement of a selector.
+ * Returns whether labels meet every requirement of a selector.
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors
  */
 export function matches(selector: Selector, labels: Readonly<Record<string, string>>): boolean {
   return selector.requirements.every((requirement) => isMet(requirement, labels));
 }
 
-/** Says whether a selector has no requirement and so matches everything. */
+/** Returns whether a selector has no requirement and so matches everything. */
 export function isEmptySelector(selector: Selector): boolean {
   return selector.requirements.length === 0;
 }
 
-/** Writes a selector as `kubectl -l` takes it: `app=web,tier in (back,front),!legacy`. */
+/** Writes a selector as `kubectl -l` accepts it: `app=web,tier in (back,front),!legacy`. */
 export function formatSelector(selector: Selector): string {
   return selector.requirements.map(formatRequirement).join(",");
 }
@@ -81,7 +85,8 @@ type ParsedSelector =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * Parses a selector that stands at `path` of its object. Takes any value and never throws.
+ * Parses the selector at `path` of its object. It may be empty: the caller decides whether that is allowed. Accepts any
+ * value and never throws.
  * https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#LabelSelector
  */
 export function parseSelector(value: unknown, path: string): ParsedSelector {
@@ -96,7 +101,7 @@ export function parseSelector(value: unknown, path: string): ParsedSelector {
   return { ok: true, selector: { requirements, source } };
 }
 
-/** Far above any real selector. A longer list is refused unread. */
+/** Far more than a real selector has. A longer list is refused unread. */
 const MAX_ENTRIES = 1000;
 
 const EXPRESSION_OPERATORS: readonly Operator[] = ["In", "NotIn", "Exists", "DoesNotExist"];
@@ -111,7 +116,7 @@ function toRequirement([key, value]: readonly [string, string]): Requirement {
   return { key, operator: "In", values: [value] };
 }
 
-/** This and the functions below collect problems. What they return is used only when there is none. */
+/** This and the functions below collect problems. Their result is used only if there is none. */
 function parseSource(value: unknown, { path, problems }: SelectorPlace): LabelSelector {
   if (!isRecord(value)) {
     addProblem(problems, { path, message: `Cannot use ${quote(value)} as selector: must be an object` });
@@ -219,7 +224,8 @@ function checkFields(
 }
 
 /**
- * Parses a selector that stands at `path`; an empty text matches everything. Never throws; it has one problem at most.
+ * Parses the text of a selector at `path`, as `kubectl -l` does, but without `>` and `<`. An empty text matches
+ * everything. Returns at most one problem and never throws.
  */
 export function parseSelectorText(text: string, path: string): ParsedSelector {
   const refuse = (fault: string): ParsedSelector => {
@@ -248,7 +254,7 @@ export function parseSelectorText(text: string, path: string): ParsedSelector {
   return { ok: true, selector: { requirements, source: { matchExpressions } } };
 }
 
-/** Far above any real selector. */
+/** Far longer than a real selector. */
 const MAX_LENGTH = 64 * 1024;
 
 /** No token is empty. */
@@ -256,7 +262,7 @@ const END = "";
 
 class SelectorTextError extends Error {}
 
-/** The text, token by token: the marks of the grammar, and the words between them. */
+/** The text as tokens: the marks of the grammar, and the words between them. */
 class SelectorTokens {
   readonly #tokens: readonly string[];
   #next = 0;
@@ -311,7 +317,7 @@ function takeKey(tokens: SelectorTokens): string {
   return key;
 }
 
-/** None at all is the empty value. */
+/** No value is the empty value. */
 function takeValue(tokens: SelectorTokens): string {
   const next = tokens.peek();
   const value = next === END || next === "," || next === ")" ? "" : tokens.take();
@@ -333,7 +339,8 @@ function takeValues(tokens: SelectorTokens): readonly string[] {
 }
 
 /**
- * Says what is wrong with a label key such as `app.kubernetes.io/name`; `null` when nothing is.
+ * Returns what is wrong with a label key such as `app.kubernetes.io/name`; `null` if nothing is. The length is checked
+ * first, so a long text costs nothing.
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
  */
 export function findKeyFault(key: string): string | null {
@@ -350,7 +357,7 @@ export function findKeyFault(key: string): string | null {
   return NAME.test(name) ? null : `a name ${NAME_RULE}`;
 }
 
-/** Says what is wrong with a label value; `null` when nothing is. An empty value is valid. */
+/** Returns what is wrong with a label value; `null` if nothing is. An empty value is valid. */
 export function findValueFault(value: string): string | null {
   if (value.length > MAX_NAME) return `longer than ${MAX_NAME} characters`;
   return value === "" || NAME.test(value) ? null : `a value ${NAME_RULE}`;

@@ -4,7 +4,8 @@ import { type Parsed, quote } from "./untrusted.ts";
 type ParsedDuration = Parsed<{ ms: number }>;
 
 /**
- * Parses any value and never throws. Rounds up to milliseconds, so that what is not zero does not become zero.
+ * Parses any value and never throws. Rounds up to milliseconds, so a duration above zero never becomes zero. Stricter
+ * than Go: a bare "0" is refused, because it has no unit.
  * https://pkg.go.dev/time#ParseDuration
  */
 export function parseDuration(value: unknown): ParsedDuration {
@@ -35,8 +36,8 @@ export function parseDuration(value: unknown): ParsedDuration {
 }
 
 /**
- * Writes milliseconds, rounded to whole ones, as Go does but without parts that are zero: `1h` and not `1h0m0s`. Throws
- * RangeError for what is no safe integer then.
+ * Writes milliseconds, rounded, as Go does but without parts that are zero: `1h` and not `1h0m0s`. Throws RangeError
+ * for a number that is not a safe integer.
  */
 export function formatDuration(ms: number): string {
   const total = Math.round(Math.abs(ms));
@@ -76,16 +77,17 @@ const HINTS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Writes epoch milliseconds as RFC 3339 in UTC, cut off to whole seconds. Throws RangeError for what is no time.
+ * Writes epoch milliseconds as RFC 3339 in UTC, cut to whole seconds. Throws RangeError for a number that is not a
+ * time.
  * https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#Time
  */
 export function formatTime(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }
 
-/** Reads RFC 3339 into epoch milliseconds; `null` for any other value. Never throws. */
+/** Converts RFC 3339 to epoch milliseconds; `null` for any other value. Never throws. */
 export function parseTime(value: unknown): number | null {
-  // Date.parse() alone would also take "1" and "May 5".
+  // Date.parse() alone would also accept "1" and "May 5".
   if (typeof value !== "string" || !RFC_3339.test(value)) return null;
   const at = Date.parse(value);
   return Number.isNaN(at) ? null : at;

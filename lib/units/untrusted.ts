@@ -1,11 +1,13 @@
-/** Values that come from other people: type checks, quoting for messages, and the list of problems of an object. */
+/**
+ * Values from outside: type checks, quoting for messages, and the list of problems of an object.
+ */
 
-/** Says whether a value is a JSON object: neither null nor a list. */
+/** Returns whether a value is a JSON object: neither null nor a list. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Names any value on one line of bounded length: `"12Q"`, `1.5`, `null`, `an object`. Never throws. */
+/** Formats any value on one line of limited length: `"12Q"`, `1.5`, `null`, `an object`. Never throws. */
 export function quote(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   switch (typeof value) {
@@ -22,7 +24,8 @@ export function quote(value: unknown): string {
 }
 
 /**
- * Joins `spec.policy` and `cpu` to `spec.policy.cpu`, as the API server writes paths. A strange key is escaped and cut.
+ * Joins `spec.policy` and `cpu` to `spec.policy.cpu`, as the API server writes paths. An unusual key is escaped and
+ * cut.
  */
 export function joinPath(path: string, key: string): string {
   const shown = toShown(key, MAX_KEY).slice(1, -1);
@@ -31,12 +34,10 @@ export function joinPath(path: string, key: string): string {
 
 const MAX_SHOWN = 40;
 
-/** Label keys are seldom longer. */
+/** Label keys are rarely longer. */
 const MAX_KEY = 100;
 
-/**
- * Characters that JSON.stringify() leaves as they are, though they break a line, are invisible or reverse the text.
- */
+/** Characters that JSON.stringify() keeps, although they break a line, are invisible or reverse the text. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 function toShown(text: string, max: number): string {
@@ -48,19 +49,19 @@ function toShown(text: string, max: number): string {
 export type Parsed<T> = ({ readonly ok: true } & Readonly<T>) | { readonly ok: false; readonly message: string };
 
 export interface Problem {
-  /** Where in the object, e.g. `spec.policy.cpu.requests.scaleUpThreshold`; empty for the object as a whole. */
+  /** The place in the object, e.g. `spec.policy.cpu.requests.scaleUpThreshold`; empty for the whole object. */
   readonly path: string;
   /** What is wrong there and what would be right, without the path. */
   readonly message: string;
 }
 
-/** A finding that makes nothing invalid. */
+/** A finding that does not make the object invalid. */
 export interface NamedWarning extends Problem {
-  /** The name by which people look it up, `slow-up`: it stays the same where the words change. */
+  /** The name by which users look it up, such as `slow-up`: it stays the same if the words change. */
   readonly rule: string;
 }
 
-/** Adds a problem to a list, which never holds more than 100: a hostile object has any number of them. */
+/** Adds a problem to a list, which holds at most 100: a hostile object may have any number. */
 export function addProblem(problems: Problem[], problem: Problem): void {
   if (problems.length < MAX_PROBLEMS) problems.push(problem);
 }

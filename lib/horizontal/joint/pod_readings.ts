@@ -26,7 +26,7 @@ import { findPodMetric, type PodRates } from "../pod_metrics.ts";
 import { computePodRequest, toMilliAmount } from "../replica_calculator.ts";
 
 /**
- * What asking a cpu or memory trigger gives: `isCoupled`.
+ * The readings of a cpu or memory trigger; `isCoupled`: an autoscaler resizes these requests.
  * Clauses: R80.
  */
 interface PodReadings {
@@ -35,7 +35,8 @@ interface PodReadings {
 }
 
 /**
- * In the order of `pods`, which are all that the selector lists, deleting and finished ones too. `now` in epoch ms.
+ * In the order of `pods`, which are all pods that the selector lists, also deleted and finished ones. `now` in epoch
+ * ms.
  */
 export function computePodReadings(trigger: ResourceTrigger, pods: readonly WorkloadPod[], now: number): PodReadings {
   const context: ComparisonContext = {
@@ -63,7 +64,7 @@ function computePodReading(of: WorkloadPod, context: ComparisonContext): PodRead
   };
 }
 
-/** How the pods of one trigger are measured. */
+/** How the pods of one trigger are compared. */
 interface ComparisonContext {
   readonly trigger: ResourceTrigger;
   readonly isCoupled: boolean;
@@ -72,18 +73,18 @@ interface ComparisonContext {
 }
 
 /**
- * Of a pod; its usage may understate what it wants, which counts for scale-in.
+ * The requests of a pod. `isClipped`: its usage may be less than what it needs, which matters for scale-in.
  * Clauses: R85.
  */
 type ComparedRequests = Pick<PodReading, "requests" | "isClipped">;
 
 /**
- * Thousandths, of the trigger's container or the pod.
+ * Thousandths, for the trigger's container or the pod.
  * Clauses: R82.
  */
 function computeRequests(of: WorkloadPod, context: ComparisonContext): ComparedRequests {
   const { trigger: { target, baseline } } = context;
-  // An average value is held against no request.
+  // An average value is compared with no request.
   if (target.kind === "AverageValue") return { requests: { born: 0n, full: 0n }, isClipped: false };
   if (baseline?.kind === "amount") return toComparedRequests({ born: baseline.milli, full: baseline.milli });
   return computeRequestsByContainer(of, context, baseline?.kind ?? null);
@@ -162,7 +163,7 @@ interface GrowingContainer {
   readonly context: ComparisonContext;
 }
 
-/** What the vertical half can give the container; nothing more where it does not resize it. */
+/** Returns how far the vertical autoscaler can change the request; the initial request if none resizes it. */
 function computeGrowth(
   of: WorkloadPod,
   { facts, born, context: { trigger: { type: resource }, now } }: GrowingContainer,
@@ -179,7 +180,7 @@ function computeGrowth(
   return { born: min, full: max, isClipped: inForce < max && view !== undefined && isClippedByLimit(owner, view) };
 }
 
-/** The bound of the request, or what the limit can be at most, whichever is less; `null` = neither bounds it. */
+/** Returns the smaller of the request's bound and the limit's ceiling; `null` = neither limits it. */
 function findMaxRequest({ autoscaler, rule }: RequestOwner, facts: ContainerFacts): number | null {
   const limit = getActualSize(facts)[`${rule.resource}.limits`];
   const limitRule = autoscaler.sides.find(({ key }) => key === `${rule.resource}.limits`);
@@ -200,7 +201,7 @@ function toUnknownRequest({ pod }: WorkloadPod, container: string, resource: Res
   return { reason: "BaselineUnavailable", message };
 }
 
-/** A container whose request some autoscaler resizes. */
+/** A container whose request an autoscaler resizes. */
 interface RequestOwner {
   readonly autoscaler: Autoscaler;
   /** Its rule for the request. */
@@ -208,7 +209,8 @@ interface RequestOwner {
 }
 
 /**
- * Who resizes that request of the container; `null` = nobody. Who only recommends takes no container.
+ * Returns the autoscaler that resizes this request of the container; `null` = none. An autoscaler in mode recommend
+ * owns no container.
  * Clauses: L51, R80.
  */
 function findRequestOwner(
@@ -221,22 +223,22 @@ function findRequestOwner(
   return autoscaler === null || rule === undefined ? null : { autoscaler, rule };
 }
 
-/** Of which resource, and when. */
+/** Which resource, and when. */
 interface RequestOwnerQuery {
   readonly resource: Resource;
   readonly now: number;
 }
 
-/** Whether an autoscaler resizes what the trigger's utilization is of, in at least one of the pods. */
+/** Returns whether an autoscaler resizes the requests that the trigger compares with, in at least one of the pods. */
 function hasResizedPods(trigger: ResourceTrigger, pods: readonly WorkloadPod[], now: number): boolean {
   if (trigger.target.kind !== "Utilization") return false;
   return pods.some((of) => listOwnedContainers(trigger, of, now).length > 0);
 }
 
 /**
- * By container of the pod: the sides that do not go down while replicas are about to, requests and limits, as the pods
- * that stay get more of both: `Input.scaleInPending` of the pod's evaluation. `triggers`: those of the pod's
- * ScaledObject.
+ * Returns by container the resource fields that must not shrink while a scale-in is pending, requests and limits. The
+ * pods that stay will get more load. It is `Input.scaleInPending` of the pod's evaluation. `triggers` are those of the
+ * pod's ScaledObject.
  * Clauses: R86.
  */
 export function listHeldFields(
@@ -262,7 +264,7 @@ interface OwnedContainer {
   readonly owner: RequestOwner;
 }
 
-/** The containers that the trigger looks at and some autoscaler resizes. */
+/** Returns the containers that the trigger measures and an autoscaler resizes. */
 function listOwnedContainers(
   { type: resource, container }: ResourceTrigger,
   of: WorkloadPod,
@@ -282,13 +284,13 @@ function findApplyingAutoscaler({ pod, vertical }: WorkloadPod, container: strin
   const facts = findContainer(pod, container);
   if (vertical === null || facts === null) return null;
   const applies = ({ containerName, mode }: Autoscaler) => containerName === container && mode === "apply";
-  // Nearly always all of them do, and no new list is needed.
+  // Nearly always all of them match, and no new list is needed.
   const matching = vertical.matching.every(applies) ? vertical.matching : vertical.matching.filter(applies);
   const containerState = findContainerState(vertical.state, container) ?? EMPTY_CONTEXT;
   return chooseOwner(matching, { now, pod, container: facts, containerState });
 }
 
-/** Of a container that was never evaluated. */
+/** A container that was never evaluated. */
 const EMPTY_CONTEXT: OwnershipContext["containerState"] = {
   running: null,
   readySince: null,
@@ -300,8 +302,8 @@ const EMPTY_CONTEXT: OwnershipContext["containerState"] = {
 export interface WorkloadPod extends PodWithInitialResources {
   readonly rates: PodRates | null;
   /**
-   * What `decideSize` came to last, and the matching that it was given (unpaused, resolved); `null` where no autoscaler
-   * tracks the pod.
+   * The pod's state after the last `decideSize`, and its matching autoscalers (unpaused, resolved); `null` if no
+   * autoscaler tracks the pod.
    */
   readonly vertical: { readonly state: ReadableState; readonly matching: readonly Autoscaler[] } | null;
 }

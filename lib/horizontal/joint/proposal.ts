@@ -19,17 +19,17 @@ import {
 } from "../replica_calculator.ts";
 
 export interface JointInput {
-  /** All that the selector lists. */
+  /** All pods that the selector lists. */
   readonly pods: readonly PodReading[];
   /** spec.replicas, above 0. */
   readonly replicas: number;
-  /** When the scaling loop was due, wall time, epoch ms: the start of a pod is compared with it. */
+  /** When the scaling loop was due, epoch ms. */
   readonly now: number;
   readonly tolerance: Tolerance;
 }
 
 /**
- * A failure is as the HPA controller words it.
+ * Returns a proposal. A failure has the HPA controller's words.
  * Clauses: R33, R34, R35, R36, R37, R83.
  */
 export function proposeByPods(trigger: ResourceTrigger, input: JointInput): Proposal {
@@ -66,12 +66,12 @@ type RequestKind = "born" | "full";
 interface JointRuns {
   readonly full: GroupsProposal;
   readonly born: GroupsProposal;
-  /** With the clipped pods' usage raised; `null` where replicas would not fall, or no pod is clipped. */
+  /** With the usage of clipped pods raised; `null` if replicas would not fall, or no pod is clipped. */
   readonly raised: GroupsProposal | null;
 }
 
 /**
- * Out only when even full-grown pods would exceed the target, in only when even pods of birth size would fall short of
+ * Scales out only if even the largest requests exceed the target, and in only if even the initial requests do not reach
  * it.
  */
 function combineRuns(
@@ -89,13 +89,13 @@ function combineRuns(
   return hi > replicas ? { ...proposal, hold: "VerticalFirst" } : proposal;
 }
 
-/** Where no pod can grow both runs are the same. */
+/** Returns whether a pod can grow. If none can, both runs are the same. */
 function isSplit({ ready, unready, missing }: Groups): boolean {
   return [ready, unready, missing].some((group) => group.some((pod) => requestsOf(pod).born !== requestsOf(pod).full));
 }
 
 /**
- * Of any pod, also those that do not count.
+ * Returns the first problem of any pod, also of pods that do not count.
  * Clauses: R25.
  */
 function findProblem(pods: readonly PodReading[]): string | null {
@@ -107,24 +107,27 @@ function requestsOf({ requests }: PodReading): Readonly<Record<RequestKind, bigi
   return "problem" in requests ? NO_REQUESTS : requests;
 }
 
-/** An average value is held against none. */
+/** An average value is compared with no request. */
 const NO_REQUESTS = { born: 0n, full: 0n };
 
 function max(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }
 
-/** Beyond this the two counts of replicas are worth a person's look. */
+/** Above this ratio, the two replica counts differ so much that a user should know. */
 const WIDE_GROWTH = 4n;
 
 interface GrowthFacts {
   readonly subjects: readonly ScalingMetric[];
-  /** Of the subjects, in their order; empty where none was asked: then nothing is known. */
+  /** One for each scaling metric, in their order; empty if none was computed: then nothing is known. */
   readonly proposals: readonly Proposal[];
   readonly readings: TriggerReadings;
 }
 
-/** Clauses: R82. */
+/**
+ * Reports once when pods can grow very far, which leaves few replicas.
+ * Clauses: R82.
+ */
 export function reportWideGrowth(
   before: ReportedTopics,
   { subjects, proposals, readings }: GrowthFacts,
@@ -142,7 +145,7 @@ export function reportWideGrowth(
   return { notified, notices };
 }
 
-/** Whoever has set a baseline knows. */
+/** A trigger with a baseline was configured on purpose. */
 function hasWideGrowth({ target, baseline }: ResourceTrigger, reading: TriggerReading | undefined): boolean {
   if (target.kind !== "Utilization" || baseline !== null || reading?.kind !== "pods" || !reading.isCoupled) {
     return false;

@@ -17,13 +17,13 @@ import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
 type Advanced = Pick<ScaledObject, "restoresReplicas" | "hpaName" | "behavior" | "formula">;
 
 interface AdvancedContext {
-  /** How the triggers are called that a formula may use. */
+  /** The names of the triggers that a formula may use. */
   readonly names: readonly string[];
   readonly warnings: Problem[];
 }
 
 /**
- * Gives what stands under advanced, or the defaults. Problems are reported to `spec`; never throws.
+ * Returns the settings of spec.advanced, or the defaults. Problems are reported to `spec`; never throws.
  * Clauses: R2.
  */
 export function parseAdvanced(spec: Fields, { names, warnings }: AdvancedContext): Advanced {
@@ -39,7 +39,7 @@ export function parseAdvanced(spec: Fields, { names, warnings }: AdvancedContext
   };
 }
 
-/** Whether a formula shall stand for the triggers: any setting of scalingModifiers says so (ty:IsUsingModifiers). */
+/** Returns whether a formula replaces the triggers: any setting of scalingModifiers means so (ty:IsUsingModifiers). */
 export function usesModifiers(spec: Fields): boolean {
   const advanced = spec.get("advanced");
   const modifiers = isRecord(advanced) && Object.hasOwn(advanced, "scalingModifiers")
@@ -54,7 +54,7 @@ const ADVANCED_FIELDS = ["restoreToOriginalReplicaCount", "horizontalPodAutoscal
 const MODIFIER_FIELDS = ["formula", "target", "activationTarget", "metricType"];
 
 /**
- * Gives both directions, filled in; `null` without a behavior. Problems are reported to `config`; never throws.
+ * Returns both directions, filled in; `null` without a behavior. Problems are reported to `config`; never throws.
  * Clauses: R5.
  */
 function parseBehavior(config: Fields, warnings: Problem[]): Behavior | null {
@@ -70,7 +70,7 @@ const RULE_FIELDS = ["stabilizationWindowSeconds", "selectPolicy", "policies", "
 
 const POLICY_FIELDS = ["type", "value", "periodSeconds"];
 
-/** Far above any sensible list. */
+/** Far more than a sensible list has. */
 const MAX_POLICIES = 100;
 
 interface RulesContext {
@@ -91,10 +91,7 @@ function parseRules(behavior: Fields, { key, defaults, warnings }: RulesContext)
   };
 }
 
-/**
- * Gives `null` also for an empty list: KEDA drops it on the way to the API server, which then fills in the default
- * ones.
- */
+/** Returns `null` also for an empty list: KEDA drops it, and the API server then sets the defaults. */
 function parseScalingPolicies(rules: Fields, warnings: Problem[]): readonly ScalingPolicy[] | null {
   const list = rules.get("policies");
   if (list === null || (Array.isArray(list) && list.length === 0)) return null;
@@ -127,15 +124,15 @@ function parseTolerance(rules: Fields): number | null {
 }
 
 interface FormulaContext {
-  /** How the triggers are called that the formula may use. */
+  /** The names of the triggers that the formula may use. */
   readonly names: readonly string[];
-  /** A setting is there: without one there is no formula. */
+  /** There is a setting: without one there is no formula. */
   readonly isUsed: boolean;
   readonly warnings: Problem[];
 }
 
 /**
- * Gives the formula; `null` where something is wrong, which is reported to `advanced`. Never throws.
+ * Returns the formula; `null` if something is wrong, which is reported to `advanced`. Never throws.
  * Clauses: R60.
  */
 function parseModifiers(advanced: Fields, { names, isUsed, warnings }: FormulaContext): Formula | null {
@@ -171,7 +168,7 @@ function compileFormula(
     modifiers.report("formula", compiled.message);
     return null;
   }
-  // A run has a bound of steps, whatever the formula is: a watch can wait for it.
+  // A run has a limit of steps for any formula, so the watch can wait for it.
   const tried = compiled.program.run(Object.fromEntries(names.map((name) => [name, -1])));
   if (tried.kind !== "error") return compiled.program;
   modifiers.report("formula", `Cannot use formula ${quote(text)}: with every trigger at -1 it fails: ${tried.message}`);

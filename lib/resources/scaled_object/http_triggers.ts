@@ -8,7 +8,7 @@ import { parseMetricSelector } from "./metric_selector.ts";
 
 const HTTP_KEYS = ["authModes", "authMode", "unsafeSsl", "timeout"];
 
-/** With these KEDA asks as an identity of a cloud. */
+/** With these keys KEDA authenticates as a cloud identity. */
 const CLOUD_KEYS = ["awsRegion", "identityOwner"];
 
 export const PROMETHEUS_KEYS = [
@@ -25,7 +25,7 @@ export const PROMETHEUS_KEYS = [
 ];
 
 /**
- * Gives the source; `null` where something is wrong, which is reported to the metadata. Never throws.
+ * Returns the source; `null` if something is wrong, which is reported to the metadata. Never throws.
  * Clauses: R14.
  */
 export function parsePrometheusSource(
@@ -88,7 +88,7 @@ export const METRICS_API_KEYS = [
 ];
 
 /**
- * Gives the source; `null` where something is wrong, which is reported to the metadata. Never throws.
+ * Returns the source; `null` if something is wrong, which is reported to the metadata. Never throws.
  * Clauses: R13.
  */
 export function parseMetricsApiSource(
@@ -146,7 +146,7 @@ function refuseAggregation(metadata: Metadata): void {
 }
 
 /**
- * Says in a sentence what is wrong with a location; `null` when nothing is. Never throws.
+ * Returns what is wrong with a location, in a sentence; `null` if nothing is. Never throws.
  * Clauses: R13, R15.
  */
 function findLocationFault(location: string, format: MetricsApiSource["format"]): string | null {
@@ -156,7 +156,7 @@ function findLocationFault(location: string, format: MetricsApiSource["format"])
 
 type Parse = (location: string) => Parsed<unknown>;
 
-/** Keys with dots between them need no check: no key is refused. */
+/** Keys with dots between them need no check: every key is accepted. */
 const PARSERS: Readonly<Record<MetricsApiSource["format"], Parse>> = {
   json: parseJsonPath,
   prometheus: parseMetricSelector,
@@ -164,13 +164,13 @@ const PARSERS: Readonly<Record<MetricsApiSource["format"], Parse>> = {
 };
 
 interface HttpContext extends Pick<SourceContext, "hasAuthentication"> {
-  /** Which modes have an effect for this type. */
+  /** The modes that this type supports. */
   readonly modes: readonly AuthMode[];
-  /** There is a key in the metadata itself. */
+  /** The metadata itself has a key. */
   readonly hasApiKey: boolean;
 }
 
-/** Gives what they have in common. What is wrong is reported to the metadata; never throws. */
+/** Returns the settings that both types have. Problems are reported to the metadata; never throws. */
 function parseHttp(
   metadata: Metadata,
   context: HttpContext,
@@ -191,7 +191,7 @@ function parseTimeoutMs(metadata: Metadata): number {
   return timeoutMs === 0 ? DEFAULT_TIMEOUT_MS : Math.min(timeoutMs, MAX_TIMEOUT_MS);
 }
 
-/** Gives an address that can be asked. */
+/** Returns an address that podfit may send a request to. */
 function parseAddress(metadata: Metadata, key: "url" | "serverAddress"): string | null {
   const text = metadata.text(key);
   if (text === null) return null;
@@ -211,12 +211,12 @@ function parseAddress(metadata: Metadata, key: "url" | "serverAddress"): string 
 
 const DEFAULT_TIMEOUT_MS = 3000;
 
-/** A tick: who waits longer has the next one wait too. */
+/** The period of the scaling loop: a longer wait would delay the next loop. */
 const MAX_TIMEOUT_MS = 15_000;
 
 const MODES = ["apiKey", "basic", "bearer", "custom", "tls", "oauth"];
 
-/** Of these one at most. */
+/** At most one of these is allowed. */
 const EXCLUSIVE = ["bearer", "basic", "oauth"];
 
 function parseAuthModes(metadata: Metadata, context: HttpContext): readonly AuthMode[] | null {

@@ -11,8 +11,7 @@ type JsonPath = readonly JsonStep[];
 interface JsonStep {
   readonly key: string;
   /**
-   * What it is where it meets a list: an item's index (digits without escapes), the list's length (`#` at the end), or
-   * nothing.
+   * Its meaning in a list: an item's index (digits without escapes), the list's length (`#` at the end), or nothing.
    */
   readonly inList: "index" | "length" | "nothing";
 }
@@ -20,7 +19,7 @@ interface JsonStep {
 type ParsedJsonPath = Parsed<{ path: JsonPath }>;
 
 /**
- * Parses a path, and refuses by name whatever else GJSON knows. Never throws.
+ * Parses a path, and refuses everything else of GJSON by name. Never throws.
  * https://github.com/tidwall/gjson/blob/v1.19.0/SYNTAX.md
  * Clauses: R13.
  */
@@ -34,7 +33,7 @@ export function parseJsonPath(text: string): ParsedJsonPath {
   return { ok: true, path: steps.map(({ key, raw }) => ({ key, inList: toListUse(raw) })) };
 }
 
-/** Gives the value at a path of a parsed document; `undefined` where there is none. Never throws. */
+/** Returns the value at a path of a parsed document; `undefined` if there is none. Never throws. */
 export function findAtPath(path: JsonPath, document: unknown): unknown {
   let current = document;
   for (const step of path) {
@@ -68,7 +67,7 @@ function findInList(list: readonly unknown[], { key, inList }: JsonStep): unknow
   }
 }
 
-/** Gives what is wrong with the escapes instead where something is. */
+/** Returns what is wrong with the escapes, as a text, if something is. */
 function splitSteps(text: string): readonly RawStep[] | string {
   const steps: RawStep[] = [];
   let raw = "";

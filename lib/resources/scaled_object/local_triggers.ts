@@ -24,7 +24,7 @@ interface ResourceContext extends TriggerContext {
 }
 
 /**
- * Gives the trigger; `null` where it has no target. Problems are reported to `fields`; never throws.
+ * Returns the trigger; `null` where it has no target. Problems are reported to `fields`; never throws.
  * Clauses: R10.
  */
 export function parseResourceTrigger(
@@ -81,7 +81,7 @@ function parseBaseline(metadata: Metadata): Baseline | null {
   return milli === null ? null : { kind: "amount", milli };
 }
 
-/** Gives thousandths of a core or byte. */
+/** Returns thousandths of a core or byte. */
 function parsePositive(metadata: Metadata, key: "value" | "baseline"): bigint | null {
   const text = metadata.text(key);
   const parsed = parseMilli(text);
@@ -96,7 +96,7 @@ function parsePositive(metadata: Metadata, key: "value" | "baseline"): bigint | 
 export const CRON_KEYS = ["timezone", "start", "end", "desiredReplicas"];
 
 /**
- * Gives the source; `null` where something is wrong, which is reported to the metadata. Never throws.
+ * Returns the source; `null` if something is wrong, which is reported to the metadata. Never throws.
  * Clauses: R11.
  */
 export function parseCronSource(metadata: Metadata): ParsedSource | null {
@@ -147,7 +147,7 @@ function parseDesiredReplicas(metadata: Metadata): number | null {
 }
 
 /**
- * Writes a cron expression as a part of a name: s/cron:parseCronTimeFormat.
+ * Writes a cron expression as part of a name, as KEDA's parseCronTimeFormat does.
  * Clauses: R18.
  */
 function toCronName(text: string): string {
@@ -160,7 +160,7 @@ function toCronName(text: string): string {
 export const WORKLOAD_KEYS = ["podSelector", "value", "activationValue", "groupByNode"];
 
 /**
- * Gives the source; `null` where something is wrong, which is reported to the metadata. Never throws.
+ * Returns the source; `null` if something is wrong, which is reported to the metadata. Never throws.
  * Clauses: R12.
  */
 export function parseWorkloadSource(metadata: Metadata, { namespace, hasFormula }: SourceContext): ParsedSource | null {

@@ -9,7 +9,7 @@ import { parseGoBoolean, parseGoInteger, parseJsonNumber, toMilli } from "../../
 import { parseDuration } from "../../units/time.ts";
 import { addProblem, type Problem, quote } from "../../units/untrusted.ts";
 
-/** Every read reports what is wrong and then gives `null`, as for a key that is absent. */
+/** Each method reports what is wrong, and then returns `null` as for an absent key. */
 export interface Metadata {
   readonly path: string;
   has(key: string): boolean;
@@ -21,7 +21,7 @@ export interface Metadata {
   /** A Go duration, or an integer of milliseconds; whole milliseconds, rounded up. */
   durationMs(key: string): number | null;
   word<Word extends string>(key: string, words: readonly Word[]): Word | null;
-  /** `k=v,k=v`, each key once: the last one counts. */
+  /** `k=v,k=v`. If a key occurs twice, the last one counts. */
   pairs(key: string): readonly (readonly [string, string])[] | null;
   require(keys: readonly string[]): void;
   report(key: string, message: string): void;
@@ -33,13 +33,13 @@ export interface Metadata {
 interface MetadataOptions {
   /** The trigger's type, for messages. */
   readonly type: string;
-  /** What is read of this type. KEDA ignores other keys, so they are warned of. */
+  /** The keys of this type. KEDA ignores other keys, so podfit warns of them. */
   readonly keys: readonly string[];
   readonly warnings: Problem[];
 }
 
 /**
- * Gives a reader of a trigger's metadata; `null` where there is none. Never throws.
+ * Returns a reader of a trigger's metadata; `null` if there is none. Never throws.
  * https://github.com/kedacore/keda/blob/v2.20.2/pkg/scalers/scalersconfig/typed_config.go
  * Clauses: R15.
  */
@@ -93,7 +93,7 @@ function findText(fields: Fields, key: string): string | null {
   return text === "" ? null : text;
 }
 
-/** An absent value is a text of no characters, and one that is wrong is reported once. */
+/** An absent value is an empty text. A wrong one is reported once. */
 function isReadable(fields: Fields, key: string): boolean {
   const value = fields.get(key) ?? "";
   return typeof value === "string" && value.length <= MAX_TEXT;
@@ -114,7 +114,7 @@ function toMissing(fields: Fields, key: string): string {
 const FROM_ENV = "FromEnv";
 
 /**
- * None of these types reads its metadata from the environment, neither here nor in KEDA: their fields have no order
+ * None of these types reads its metadata from the environment, neither here nor in KEDA: their fields do not have
  * resolvedEnv.
  */
 function toUnknown(
@@ -143,7 +143,7 @@ export interface ParsedSource {
   readonly source: TriggerSource;
   /** The metric's name without index, not yet normalized. */
   readonly metric: string;
-  /** `null` only where a formula has a target of its own. */
+  /** `null` only if a formula has its own target. */
   readonly targetMilli: bigint | null;
   readonly activation: number;
 }
@@ -156,11 +156,11 @@ export interface SourceContext {
   readonly hasAuthentication: boolean;
 }
 
-/** Problems are reported to the metadata; `null` where nothing could be returned. Never throws. */
+/** Problems are reported to the metadata; `null` if there is no source. Never throws. */
 export type ParseSource = (metadata: Metadata, context: SourceContext) => ParsedSource | null;
 
 /**
- * Gives a target in thousandths. Beside a formula it does not count, so there it may be anything that is a number.
+ * Returns a target in thousandths. With a formula it is not used, so it may then be any number.
  * Clauses: R17.
  */
 export function parseTargetMilli(metadata: Metadata, key: string, hasFormula: boolean): bigint | null {
@@ -176,7 +176,7 @@ export function parseTargetMilli(metadata: Metadata, key: string, hasFormula: bo
 export interface TriggersContext {
   readonly namespace: string;
   readonly findings: Findings;
-  /** A formula stands for the external triggers: then some need no target. */
+  /** A formula replaces the external triggers: then some need no target. */
   readonly hasFormula: boolean;
 }
 
@@ -185,7 +185,7 @@ export interface TriggerContext extends TriggersContext {
   readonly index: number;
 }
 
-/** Says whether a trigger is about the pods of the target, and nothing beside. */
+/** Returns whether a trigger measures only the pods of the target. */
 export function isResourceType(type: unknown): boolean {
   return type === "cpu" || type === "memory";
 }

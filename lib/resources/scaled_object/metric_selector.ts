@@ -52,14 +52,14 @@ const LABEL = /\s*[a-zA-Z_][a-zA-Z0-9_]*/y;
 
 const OPERATOR = /\s*(?:=~|!~|!=|=)/y;
 
-/** Alternatives that begin with different characters, so that no text is looked at twice. */
+/** The alternatives begin with different characters, so no text is scanned twice. */
 const QUOTED = /\s*(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`[^`]*`)/y;
 
 function isName({ label }: Matcher): boolean {
   return label === "__name__";
 }
 
-/** Reads up to and with the closing brace; gives what is wrong. */
+/** Parses up to the closing brace; returns what is wrong. */
 function parseMatchers(reader: TextCursor, matchers: Matcher[]): string | null {
   while (take(reader, /\s*\}/y) === null) {
     const bare = take(reader, LABEL);

@@ -19,7 +19,7 @@ import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
 import { DEFAULT_REPLICAS, parseScaleTarget, parseScalingSpec, type Spec } from "./spec.ts";
 
 /**
- * Gives what is known of the object; `scaledObject` is there when there is no problem. Takes any value and never
+ * Returns what is known of the object; `scaledObject` is set if there is no problem. Accepts any value and never
  * throws.
  * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_types.go
  * Clauses: R2, R3.
@@ -91,7 +91,7 @@ const INVALID_SCALED_OBJECT: ScaledObjectFacts = {
   status: null,
 };
 
-/** A file has neither uid nor generation, and may leave the namespace to whoever applies it. */
+/** A file has neither uid nor generation, and may omit the namespace. */
 function parseObjectMetadata(metadata: Fields): ScaledObjectFacts {
   metadata.require(["name"]);
   const finalizers = metadata.get("finalizers");
@@ -109,7 +109,7 @@ function parseObjectMetadata(metadata: Fields): ScaledObjectFacts {
 }
 
 /**
- * Gives the annotations; `metadata` is `null` where there is none. Problems are reported to it; never throws.
+ * Returns the annotations; `metadata` is `null` if there is none. Problems are reported to it; never throws.
  * Clauses: R51, R55, R56, R76, R77.
  */
 function parseAnnotations(metadata: Fields | null): Annotations {
@@ -141,7 +141,7 @@ const TRANSFER = "scaledobject.keda.sh/transfer-hpa-ownership";
 
 const OWNERSHIP = "validations.keda.sh/hpa-ownership";
 
-/** Any text that is not a word for false switches it on: scaledobject_types.go, getBoolAnnotation. */
+/** Any text that does not mean false turns it on: scaledobject_types.go, getBoolAnnotation. */
 function isSwitchedOn(annotations: Fields | null, key: string): boolean {
   if (annotations === null || !annotations.has(key)) return false;
   const value = annotations.get(key);
@@ -159,8 +159,8 @@ function parsePausedReplicas(annotations: Fields): number | null {
 }
 
 /**
- * Gives the object with nothing but its target; `null` where the spec does not ask for it, or no target can be read.
- * Never throws.
+ * Returns the object with only its target; `null` if the spec does not ask for it, or has no readable target. Never
+ * throws.
  * https://github.com/kedacore/keda/blob/v2.20.2/controllers/keda/scaledobject_finalizer.go
  */
 function parseRestoring(
@@ -175,7 +175,7 @@ function parseRestoring(
   return target === null || problems.length > 0 ? null : { ...RESTORING_DEFAULTS, ...rest, target };
 }
 
-/** It neither polls nor ticks. */
+/** Neither loop runs for it. */
 const RESTORING_DEFAULTS: Omit<Spec, "target"> = {
   ...DEFAULT_REPLICAS,
   fallback: null,

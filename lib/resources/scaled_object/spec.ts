@@ -6,7 +6,7 @@ import { parseAdvanced, usesModifiers } from "./advanced.ts";
 import { isResourceType } from "./metadata.ts";
 import { parseTriggers } from "./triggers.ts";
 
-/** All that comes out of the spec. */
+/** The result of the spec. */
 export type Spec = Omit<ScaledObject, "uid" | "namespace" | "name" | "generation" | "createdAt" | "annotations">;
 
 interface SpecContext {
@@ -15,7 +15,7 @@ interface SpecContext {
 }
 
 /**
- * Gives the spec; `null` where there is no target to name. What is wrong goes to the findings; never throws.
+ * Returns the spec; `null` if there is no target. Problems go to the findings; never throws.
  * Clauses: R4.
  */
 export function parseScalingSpec(spec: Fields, { namespace, findings }: SpecContext): Spec | null {
@@ -32,7 +32,7 @@ export function parseScalingSpec(spec: Fields, { namespace, findings }: SpecCont
   return target === null ? null : { target, ...replicas, fallback, ...advanced, triggers };
 }
 
-/** Nothing of a pod that is not there can be measured: wh:verifyCPUMemoryScalers knows two kinds. */
+/** Pods that do not exist cannot be measured: wh:verifyCPUMemoryScalers accepts two kinds. */
 function checkResourceTriggers(
   spec: Fields,
   { types, target, replicas, findings }: {
@@ -78,7 +78,7 @@ function warnOfUnused(
 }
 
 /**
- * Gives the target; `null` where it could not be read. Problems are reported to `spec`; never throws.
+ * Returns the target; `null` where it could not be read. Problems are reported to `spec`; never throws.
  * Clauses: R2, R6.
  */
 export function parseScaleTarget(spec: Fields, warnings: Problem[]): Target | null {
@@ -96,7 +96,7 @@ export function parseScaleTarget(spec: Fields, warnings: Problem[]): Target | nu
 
 const TARGET_FIELDS = ["name", "apiVersion", "kind", "envSourceContainerName"];
 
-/** What the API server takes for a segment of a path. */
+/** What the API server accepts as a path segment. */
 const WORKLOAD_RULE = {
   max: 253,
   pattern: /^(?!\.\.?$)[^/%]+$/,
@@ -111,7 +111,7 @@ const API_VERSION_RULE = {
 
 const KIND_RULE = { max: 63, pattern: /^[A-Za-z0-9]+$/, rule: "must be a kind, such as Deployment" };
 
-/** An empty text is an absent one, as in Go. */
+/** An empty text means absent, as in Go. */
 function parseTargetText(fields: Fields, key: string, rule: typeof ANY_TEXT): string | null {
   return fields.get(key) === "" ? null : fields.text(key, rule);
 }
@@ -121,7 +121,7 @@ type Replicas = Pick<
   "pollIntervalMs" | "cooldownMs" | "initialCooldownMs" | "minReplicas" | "maxReplicas" | "idleReplicas"
 >;
 
-/** What KEDA fills in. */
+/** The defaults of KEDA. */
 export const DEFAULT_REPLICAS: Replicas = {
   pollIntervalMs: 30_000,
   cooldownMs: 300_000,
@@ -132,7 +132,7 @@ export const DEFAULT_REPLICAS: Replicas = {
 };
 
 /**
- * Gives the numbers with their defaults. Problems are reported to `spec`; never throws.
+ * Returns the numbers with their defaults. Problems are reported to `spec`; never throws.
  * Clauses: R2.
  */
 function parseReplicas(spec: Fields): Replicas {
@@ -170,14 +170,14 @@ function parseSecondsToMs(spec: Fields, key: string, { min = 0 } = {}): number |
 }
 
 interface FallbackContext {
-  /** Of all triggers, whether valid or not. */
+  /** The types of all triggers, valid or not. */
   readonly types: readonly string[];
   readonly hasFormula: boolean;
   readonly warnings: Problem[];
 }
 
 /**
- * Gives the fallback; `null` without one. Problems are reported to `spec`; never throws.
+ * Returns the fallback; `null` without one. Problems are reported to `spec`; never throws.
  * Clauses: R4, R70, R71.
  */
 function parseFallback(spec: Fields, { types, hasFormula, warnings }: FallbackContext): Fallback | null {

@@ -28,16 +28,16 @@ interface ParsedTriggers {
   readonly triggers: readonly Trigger[];
   /** The type of each trigger that has one, valid or not. */
   readonly types: readonly string[];
-  /** How the external triggers are called that a formula may use. */
+  /** The names of the external triggers that a formula may use. */
   readonly names: readonly string[];
   readonly hasCached: boolean;
 }
 
-/** All are asked at once, every 15 s. */
+/** All of them are queried at once, every 15 s. */
 const MAX_TRIGGERS = 50;
 
 /**
- * Gives the triggers that are valid, and what is known of the others. Problems are reported to `spec`; never throws.
+ * Returns the valid triggers, and what is known of the others. Problems are reported to `spec`; never throws.
  * Clauses: R4.
  */
 export function parseTriggers(spec: Fields, context: TriggersContext): ParsedTriggers {
@@ -70,7 +70,7 @@ export function parseTriggers(spec: Fields, context: TriggersContext): ParsedTri
   };
 }
 
-/** Reports each trigger whose name an earlier one has. */
+/** Reports each trigger that has the name of an earlier one. */
 function reportDuplicateNames(triggers: readonly Fields[]): void {
   const first = new Map<string, Fields>();
   for (const fields of triggers) {
@@ -92,8 +92,7 @@ function nameOf(fields: Fields): string | null {
 }
 
 /**
- * Gives the trigger; `null` where it has a problem that leaves nothing to return. Problems are reported to `fields`;
- * never throws.
+ * Returns the trigger; `null` if a problem leaves nothing to return. Problems are reported to `fields`; never throws.
  * Clauses: R4, R10, R11, R12, R13, R14, R15, R16, R17, R18.
  */
 function parseTrigger(fields: Fields, context: TriggerContext): Trigger | null {
@@ -178,7 +177,7 @@ function parseAuthenticationRef(fields: Fields, { findings }: TriggerContext): A
 }
 
 /**
- * Gives the name of an external metric, such as `s0-prometheus`.
+ * Returns the name of an external metric, such as `s0-prometheus`.
  * Clauses: R18.
  */
 export function toMetricName(index: number, metric: string): string {

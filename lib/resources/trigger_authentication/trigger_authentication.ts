@@ -7,9 +7,7 @@ import type { AuthenticationRef } from "../../model/scaled_object.ts";
 import { ANY_TEXT, type Fields, NAME_RULE, openFields, SERVER_TEXT, warnOfUnknown } from "../../units/fields.ts";
 import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
 
-/**
- * One that is valid. Where a parameter has several places, the last one of `env` and `secrets`, in this order, counts.
- */
+/** A valid one. If a parameter has several sources, the last one of `env` and then `secrets` counts. */
 export interface Authentication {
   readonly kind: AuthenticationRef["kind"];
   /** `null` for a ClusterTriggerAuthentication: its secrets are in podfit's own namespace. */
@@ -23,16 +21,16 @@ export interface Authentication {
 
 interface SecretParameter {
   readonly parameter: string;
-  /** The secret's. */
+  /** The name of the secret. */
   readonly name: string;
   readonly key: string;
 }
 
 interface EnvParameter {
   readonly parameter: string;
-  /** The variable's. */
+  /** The name of the variable. */
   readonly name: string;
-  /** `null` = the first container, whatever the ScaledObject's envSourceContainerName is. */
+  /** `null` = the first container, whatever envSourceContainerName of the ScaledObject is. */
   readonly containerName: string | null;
 }
 
@@ -43,14 +41,14 @@ export interface AuthenticationFacts {
   readonly kind: AuthenticationRef["kind"];
   readonly namespace: string | null;
   readonly name: string;
-  /** `null` when it is invalid: then `problems` says why. */
+  /** `null` if it is invalid: then `problems` says why. */
   readonly authentication: Authentication | null;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
 }
 
 /**
- * Gives what is known of the object; `authentication` is there when there is no problem. Takes any value and never
+ * Returns what is known of the object; `authentication` is there when there is no problem. Takes any value and never
  * throws.
  * Clauses: R16.
  */
@@ -87,7 +85,7 @@ const INVALID_AUTHENTICATION: AuthenticationFacts = {
   warnings: [],
 };
 
-/** Far above any sensible list. */
+/** Far more than a sensible list has. */
 const MAX_PARAMETERS = 1000;
 
 function parseObjectMetadata(
@@ -130,7 +128,7 @@ function parseSources(spec: Fields, warnings: Problem[]): Parameters {
   };
 }
 
-/** Nothing comes from an empty list, from no file, or from the identity `none`. */
+/** An empty list, no file, and the identity `none` provide no parameter. */
 function isEmptySource(key: string, value: unknown): boolean {
   if (value === null || value === "") return true;
   if (key === "podIdentity") return isRecord(value) && Object.hasOwn(value, "provider") && value.provider === "none";
@@ -159,7 +157,7 @@ function parseText(entry: Fields, key: string): string {
   return entry.text(key, ANY_TEXT) ?? "";
 }
 
-/** The secret's, which becomes part of a path. */
+/** The name of the secret, which becomes part of a path. */
 function parseName(entry: Fields): string {
   return entry.text("name", NAME_RULE) ?? "";
 }
