@@ -1,4 +1,9 @@
-/** Checks the types of a formula before it runs. */
+/**
+ * Checks the types of a formula before it runs.
+ *
+ * Refuses what expr's checker refuses: unknown names, and types that do not fit. Some nodes get more exact, because their
+ * type decides how they run.
+ */
 import { quote } from "../units/untrusted.ts";
 import {
   type BinaryNode,

@@ -1,4 +1,8 @@
-/** Splits the text of a formula into tokens. */
+/**
+ * Splits the text of a formula into tokens, as expr's lexer does.
+ *
+ * Strings are refused here already: a formula computes with numbers.
+ */
 import { quote } from "../units/untrusted.ts";
 import { FormulaError } from "./syntax.ts";
 

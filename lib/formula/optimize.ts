@@ -1,4 +1,9 @@
-/** Rewrites a formula before it runs, as expr's optimizer does, because some results depend on it. */
+/**
+ * Rewrites a formula before it runs, as expr 1.17.8 does.
+ *
+ * This is not for speed: the rewritten formula can have another value, because sum([a, b, c]) becomes a + (b + c). It can
+ * also skip an error, because count(x, p) > 0 stops at the first match.
+ */
 import { MAX_VISITS } from "./check.ts";
 import { type Arithmetic, compute, negate } from "./functions.ts";
 import { type BinaryNode, FormulaError, type Node, type UnaryNode, type Value } from "./syntax.ts";

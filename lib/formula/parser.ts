@@ -1,4 +1,8 @@
-/** Parses the tokens of a formula into a tree. */
+/**
+ * Parses the tokens of a formula into a tree.
+ *
+ * Each function parses one level of the grammar, as in expr's parser. The depth is limited.
+ */
 import { quote } from "../units/untrusted.ts";
 import { parseLiteral, type Tokens } from "./lexer.ts";
 import {
@@ -128,7 +132,7 @@ function parseConditional(place: ParseContext, first: Node): Node {
   return node;
 }
 
-/** Throws FormulaError if there is no operand. */
+/** Throws FormulaError if an operand is missing. */
 function parsePrimary(place: ParseContext): Node {
   const { tokens, isPredicate } = place;
   const { kind, text } = tokens.current();

@@ -1,4 +1,8 @@
-/** The nodes, operators, values and errors of a formula. */
+/**
+ * The nodes, operators, values and errors of a formula.
+ *
+ * The parser creates the nodes; the checker and the optimizer add fields to them.
+ */
 
 export type Node =
   | { readonly kind: "constant"; readonly value: Value }

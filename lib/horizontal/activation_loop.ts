@@ -1,4 +1,8 @@
-/** The activation loop: scales between zero (or idle) and the minimum, as KEDA's checkScalers and RequestScale. */
+/**
+ * The activation loop: scales between zero (or idle) and the minimum, as KEDA's checkScalers and RequestScale.
+ *
+ * activation.ts chooses the step, and this file performs it.
+ */
 import type {
   ReplicasInput,
   ReplicasObservation,

@@ -162,7 +162,7 @@ export interface Rescale {
 }
 
 /**
- * At first sight the current replicas count as the need, so there is no scale-in for one window.
+ * At first sight the current replicas count as the need, so replicas do not fall for one window.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go
  * Clauses: R31, R44, R45.
  */

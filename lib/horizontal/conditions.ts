@@ -1,4 +1,8 @@
-/** The conditions of a ScaledObject, in the words of KEDA and of the HPA controller. */
+/**
+ * The conditions of a ScaledObject, in the words of KEDA and of the HPA controller.
+ *
+ * First the conditions that KEDA sets, then the three that mirror the HPA controller.
+ */
 import type { Condition, Conditions } from "../model/replicas_state.ts";
 import type { ScalingLimit } from "./behavior.ts";
 

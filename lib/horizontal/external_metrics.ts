@@ -18,13 +18,13 @@ import { milliToDouble, truncMilli } from "../units/numbers.ts";
 /** status.compositeScalerName. */
 export const COMPOSITE_METRIC_NAME = "composite-metric";
 
-/** The one value that counts instead of those of the external triggers, thousandths, or why there is none. */
+/** The one value that counts instead of those of the external triggers, thousandths, or why it is missing. */
 export type CompositeMetric =
   | { readonly kind: "value"; readonly milli: bigint }
   | { readonly kind: "failed"; readonly error: string };
 
 interface CompositeFacts {
-  /** Of all external triggers, named or not. */
+  /** The metrics of all external triggers, named or not. */
   readonly metrics: readonly ExternalMetric[];
   readonly fallback: Fallback | null;
   readonly half: "poll" | "tick";

@@ -93,8 +93,8 @@ function nextContainerRates(last: ContainerRates | null, point: Point, context: 
 }
 
 /**
- * Returns the rate since the sample before, or since the start of a new container; `null` = there is no sample to
- * compare with, or the counter fell.
+ * Returns the rate since the sample before, or since the start of a new container; `null` = nothing to compare
+ * with, or the counter fell.
  */
 function computeRate(
   before: ContainerRates | null,

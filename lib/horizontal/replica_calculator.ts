@@ -289,7 +289,7 @@ interface PodRequestOptions {
 }
 
 /**
- * Returns thousandths of a core or byte, or why there is no sum.
+ * Returns thousandths of a core or byte, or why it cannot be computed.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
  * Clauses: R25, R82.
  */

@@ -294,7 +294,7 @@ function proposeForResource(trigger: ResourceTrigger, { observation, input, beha
   return { kind: "failed", reason, message: `failed to get ${trigger.type} usage: ${cause}` };
 }
 
-/** Thousandths, or why there is no value. */
+/** Thousandths, or why it is missing. */
 type MetricValue = { readonly milli: bigint } | { readonly error: string };
 
 function findExternalValue(index: number, { evaluation }: ProposalFacts): MetricValue {

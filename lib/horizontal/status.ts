@@ -1,4 +1,8 @@
-/** The status of a ScaledObject: written from the state, and parsed into the state when podfit starts. */
+/**
+ * The status of a ScaledObject: written from the state, and parsed into the state when podfit starts.
+ *
+ * It has KEDA's fields only. The whole status is computed each time, and written if it differs.
+ */
 import {
   type Condition,
   CONDITION_TYPES,

@@ -18,7 +18,7 @@ import { resolveAuth } from "./request.ts";
 import type { TriggerParameters } from "./value.ts";
 
 /**
- * Finds and resolves the authentication; also `missing` if there is no such authentication. Rejects only with the
+ * Finds and resolves the authentication; also `missing` if the authentication does not exist. Rejects only with the
  * signal's reason.
  */
 export type FetchCredentials = (

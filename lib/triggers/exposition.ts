@@ -1,4 +1,8 @@
-/** Finds one sample in the Prometheus text exposition format. */
+/**
+ * Finds one sample in the Prometheus text exposition format, as KEDA's parser does.
+ *
+ * The whole text must be well-formed. A fault is named by its line, and its text is never quoted.
+ */
 import type { MetricSelector } from "../resources/scaled_object/metric_selector.ts";
 import { parseGoFloat } from "../units/numbers.ts";
 import type { ValueResult } from "./value.ts";

@@ -116,7 +116,7 @@ export interface SendOptions {
 }
 
 /**
- * Sends a GET and follows no redirect. Rejects if there is no answer. If the signal aborts, it rejects or the body
+ * Sends a GET and follows no redirect. Rejects without an answer. If the signal aborts, it rejects or the body
  * fails.
  */
 export type SendToTrigger = (url: URL, options: SendOptions) => Promise<StatusAnswer>;

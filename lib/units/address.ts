@@ -1,4 +1,8 @@
-/** What is an IP address reserved for, and may podfit send a request to it? */
+/**
+ * What is an IP address reserved for, and may podfit send a request to it?
+ *
+ * Triggers and node addresses are checked with it.
+ */
 
 export const LOOPBACK = "a loopback address";
 

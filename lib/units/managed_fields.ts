@@ -1,4 +1,8 @@
-/** Who resized which container of a pod, and when? The API server records it in metadata.managedFields. */
+/**
+ * Who resized which container of a pod, and when?
+ *
+ * The API server records it in metadata.managedFields.
+ */
 import { requestOrLimitOf, RESOURCE_FIELDS, type ResourceField, resourceOf } from "./resources.ts";
 import { parseTime } from "./time.ts";
 import { isRecord } from "./untrusted.ts";

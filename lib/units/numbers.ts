@@ -1,4 +1,9 @@
-/** Numbers as Go and JSON parse them, and thousandths as the HPA controller rounds them. */
+/**
+ * Numbers as Go and JSON parse them, and thousandths as the HPA controller rounds them.
+ *
+ * KEDA parses metadata with Go's strconv and encoding/json, which are stricter than Number() in some points and more
+ * lenient in others. Thousandths are a bigint, because Go rounds a double's exact value.
+ */
 
 /**
  * strconv.ParseFloat(text, 64): also `.5`, `+5`, `inf`, `NaN`. Returns `null` for other texts and for numbers beyond a

@@ -1,4 +1,8 @@
-/** Kubernetes quantities: parsed to millicores, bytes, thousandths or doubles, compared and formatted. */
+/**
+ * Kubernetes quantities: parsed to millicores, bytes, thousandths or doubles, compared and formatted.
+ *
+ * All parsers round as the API server does.
+ */
 import type { Resource } from "./resources.ts";
 import { type Parsed, quote } from "./untrusted.ts";
 

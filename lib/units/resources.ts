@@ -1,4 +1,8 @@
-/** The four amounts of a container that an in-place resize may change, and the QoS class that follows from them. */
+/**
+ * The four amounts of a container that an in-place resize may change, and the QoS class that follows from them.
+ *
+ * A resource field is one of the amounts, such as `cpu.requests`.
+ */
 
 export type Resource = "cpu" | "memory";
 

@@ -1,4 +1,8 @@
-/** Go durations, and the times of the Kubernetes API (RFC 3339). */
+/**
+ * Go durations, and the times of the Kubernetes API (RFC 3339).
+ *
+ * Durations are whole milliseconds, times are epoch milliseconds.
+ */
 import { type Parsed, quote } from "./untrusted.ts";
 
 type ParsedDuration = Parsed<{ ms: number }>;

@@ -1,5 +1,7 @@
 /**
  * Values from outside: type checks, quoting for messages, and the list of problems of an object.
+ *
+ * Parsers return all problems at once, so one look at an object finds everything that is wrong.
  */
 
 /** Returns whether a value is a JSON object: neither null nor a list. */

@@ -114,7 +114,7 @@ function max(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }
 
-/** Above this ratio, the two replica counts differ so much that a user should know. */
+/** Above this ratio, the two replica counts differ enough to report. */
 const WIDE_GROWTH = 4n;
 
 interface GrowthFacts {

@@ -1,4 +1,9 @@
-/** Parses spec.advanced of a ScaledObject: the HPA's behavior, and scalingModifiers with its formula. */
+/**
+ * Parses spec.advanced of a ScaledObject: the HPA's behavior, and scalingModifiers with its formula.
+ *
+ * The behavior gets the API server's defaults. The formula is compiled, and run once with every trigger at -1, as KEDA's
+ * webhook does.
+ */
 import { compileExpr } from "../../formula/formula.ts";
 import {
   type Behavior,
@@ -126,7 +131,7 @@ function parseTolerance(rules: Fields): number | null {
 interface FormulaContext {
   /** The names of the triggers that the formula may use. */
   readonly names: readonly string[];
-  /** There is a setting: without one there is no formula. */
+  /** Whether a setting exists: a formula needs one. */
   readonly isUsed: boolean;
   readonly warnings: Problem[];
 }

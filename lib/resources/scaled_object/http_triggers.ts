@@ -1,4 +1,8 @@
-/** Parses the triggers whose value comes from a server over HTTP: prometheus and metrics-api. */
+/**
+ * Parses the triggers whose value comes from a server over HTTP: prometheus and metrics-api.
+ *
+ * Both have the address, the authentication and the timeout in common.
+ */
 import type { AuthMode, MetricsApiSource } from "../../model/scaled_object.ts";
 import { findForbiddenPurpose } from "../../units/address.ts";
 import { type Parsed, quote } from "../../units/untrusted.ts";

@@ -1,6 +1,7 @@
 /**
- * Parses the triggers that podfit evaluates without a request to another server: cpu, memory, cron and
- * kubernetes-workload.
+ * Parses the triggers that podfit evaluates without a request to another server.
+ *
+ * These are cpu, memory, cron and kubernetes-workload.
  */
 import type { Baseline, ResourceTarget, ResourceTrigger } from "../../model/scaled_object.ts";
 import { type CronSchedule, isTimezone, parseCron } from "../../units/cron.ts";

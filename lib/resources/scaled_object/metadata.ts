@@ -156,7 +156,7 @@ export interface SourceContext {
   readonly hasAuthentication: boolean;
 }
 
-/** Problems are reported to the metadata; `null` if there is no source. Never throws. */
+/** Problems are reported to the metadata; `null` without a source. Never throws. */
 export type ParseSource = (metadata: Metadata, context: SourceContext) => ParsedSource | null;
 
 /**

@@ -19,7 +19,7 @@ import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
 import { DEFAULT_REPLICAS, parseScaleTarget, parseScalingSpec, type Spec } from "./spec.ts";
 
 /**
- * Returns what is known of the object; `scaledObject` is set if there is no problem. Accepts any value and never
+ * Returns what is known of the object; `scaledObject` is set if no problem was found. Accepts any value and never
  * throws.
  * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_types.go
  * Clauses: R2, R3.

@@ -1,4 +1,8 @@
-/** Parses the spec of a ScaledObject: its target, counts of replicas, times and fallback. */
+/**
+ * Parses the spec of a ScaledObject: its target, counts of replicas, times and fallback.
+ *
+ * It also checks which parts must not be combined.
+ */
 import { type Fallback, FALLBACK_BEHAVIORS, type ScaledObject, type Target } from "../../model/scaled_object.ts";
 import { ANY_TEXT, type Fields, type Findings, openObject } from "../../units/fields.ts";
 import { addProblem, type Problem } from "../../units/untrusted.ts";
@@ -15,7 +19,7 @@ interface SpecContext {
 }
 
 /**
- * Returns the spec; `null` if there is no target. Problems go to the findings; never throws.
+ * Returns the spec; `null` if the target is missing. Problems go to the findings; never throws.
  * Clauses: R4.
  */
 export function parseScalingSpec(spec: Fields, { namespace, findings }: SpecContext): Spec | null {

@@ -1,4 +1,8 @@
-/** Parses the list of triggers of a ScaledObject, and what triggers of every type have in common. */
+/**
+ * Parses the list of triggers of a ScaledObject, and what triggers of every type have in common.
+ *
+ * The parser of each type is in another file.
+ */
 import {
   type AuthenticationRef,
   EXTERNAL_TYPES,

@@ -48,7 +48,7 @@ export interface AuthenticationFacts {
 }
 
 /**
- * Returns what is known of the object; `authentication` is there when there is no problem. Takes any value and never
+ * Returns what is known of the object; `authentication` is set if no problem was found. Takes any value and never
  * throws.
  * Clauses: R16.
  */
