@@ -99,8 +99,8 @@ function toAny(node: Node): Node {
   if (node.kind !== "binary") return node;
   const { operator, left, right } = node;
   if (left.kind !== "loop" || left.name !== "count" || left.body === null) return node;
-  const least = findInteger(right);
-  const isAny = (operator === ">" && least === 0n) || (operator === ">=" && least === 1n);
+  const bound = findInteger(right);
+  const isAny = (operator === ">" && bound === 0n) || (operator === ">=" && bound === 1n);
   return isAny ? { ...left, name: "any" } : node;
 }
 

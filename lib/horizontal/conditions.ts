@@ -16,8 +16,8 @@ export const PAUSED_MESSAGE = "ScaledObject is paused";
  * Clauses: R3, R30, R52, R53, R55, R72, R77, R91.
  */
 export function toReady(message: string, warnings: readonly string[] = []): Condition {
-  const said = [message, ...warnings.map((warning) => `warning: ${warning}`)].join("; ");
-  return { status: "True", reason: "ScaledObjectReady", message: said };
+  const text = [message, ...warnings.map((warning) => `warning: ${warning}`)].join("; ");
+  return { status: "True", reason: "ScaledObjectReady", message: text };
 }
 
 /** A longer message helps no reader; problems and answers of other systems may be long. */

@@ -51,8 +51,8 @@ export function evaluateTriggers(before: ReplicasState, { object, half, ...facts
   const { formula, fallback } = object;
   const composite = formula === null ? null : computeComposite(formula, { metrics, fallback, half });
   // If the scaling loop needs no metric, none is fetched, and that is not a failure.
-  const asked = metrics.filter(({ trigger }) => facts.readings.has(trigger.index));
-  const { notified, notices } = reportFailedTriggers(before.notified, asked, asked.length === 0 ? null : composite);
+  const fetched = metrics.filter(({ trigger }) => facts.readings.has(trigger.index));
+  const { notified, notices } = reportFailedTriggers(before.notified, fetched, fetched.length === 0 ? null : composite);
   const conditions = { ...before.conditions, Fallback: toFallback(hasTriggerInFallback(failures, object)) };
   return { state: { ...before, failures, conditions, notified }, metrics, composite, notices };
 }

@@ -38,11 +38,11 @@ interface CompositeFacts {
  */
 export function computeComposite(formula: Formula, { metrics, fallback, half }: CompositeFacts): CompositeMetric {
   const failed = metrics.find(({ result }) => result.kind === "failed");
-  const fallen = metrics.find(({ result }) => result.kind === "fallback");
-  if (failed?.result.kind === "failed" && (fallen === undefined || half === "poll")) {
+  const replaced = metrics.find(({ result }) => result.kind === "fallback");
+  if (failed?.result.kind === "failed" && (replaced === undefined || half === "poll")) {
     return { kind: "failed", error: `${failed.trigger.metricName}: ${failed.result.error}` };
   }
-  if (fallen?.result.kind === "fallback") return { kind: "value", milli: fallen.result.milli };
+  if (replaced?.result.kind === "fallback") return { kind: "value", milli: replaced.result.milli };
   return runFormula(formula, { metrics, fallback });
 }
 

@@ -125,10 +125,10 @@ export function toFallbackValue(
   const { fallback, formula } = object;
   if (fallback === null) return null;
   const target = formula?.target ?? (trigger.targetMilli === null ? null : milliToDouble(trigger.targetMilli));
-  const asked = chooseFallbackReplicas(fallback, replicas);
+  const wanted = chooseFallbackReplicas(fallback, replicas);
   const metricType: MetricType = formula?.metricType ?? trigger.metricType;
   if (target === null || (metricType === "Value" && (readyPods ?? 0) === 0)) return null;
-  const k = metricType === "Value" ? asked / (readyPods ?? 0) : asked;
+  const k = metricType === "Value" ? wanted / (readyPods ?? 0) : wanted;
   return truncateMilli(target * 1000 * k);
 }
 

@@ -230,7 +230,7 @@ export function chooseNeed(proposals: readonly Proposal[], replicas: number): Ne
   const failed = proposals.filter((one): one is FailedProposal => one.kind === "failed");
   const computed = proposals.filter((one): one is ComputedProposal => one.kind === "proposal");
   const decider = computed.reduce<ComputedProposal | null>(
-    (most, one) => most === null || one.replicas > most.replicas ? one : most,
+    (max, one) => max === null || one.replicas > max.replicas ? one : max,
     null,
   );
   const [first] = failed;

@@ -66,11 +66,11 @@ export function createTriggerReader(options: TriggerReaderOptions): TriggerReade
     const id = `${object.uid} ${object.generation}`;
     const known = memory?.id === id ? memory : createMemory(id, object.namespace, options.fetchCredentials);
     memory = known;
-    const pass: ReadContext = { object, now, signal, options, credentials: known.credentials };
+    const context: ReadContext = { object, now, signal, options, credentials: known.credentials };
     const served = listServed(known, { object, half, second: toSecond(now) });
     const asked = listExternalTriggers(object).filter(({ index }) => !served.has(index));
     const answers = await Promise.all(
-      asked.map(async (trigger) => [trigger.index, await askTwice(trigger, pass)] as const),
+      asked.map(async (trigger) => [trigger.index, await askTwice(trigger, context)] as const),
     );
     signal.throwIfAborted();
     const fresh = new Map<number, ExternalReading>();
@@ -155,11 +155,11 @@ interface ReadContext {
 
 type AskOutcome = ExternalReading | Extract<TriggersResult, { kind: "obstructed" }>;
 
-async function askTwice(trigger: ExternalTrigger, pass: ReadContext): Promise<AskOutcome> {
-  const first = await askOnce(trigger, pass);
-  if (first.kind !== "failed" || pass.signal.aborted) return first;
-  pass.credentials.forget(trigger);
-  return await askOnce(trigger, pass);
+async function askTwice(trigger: ExternalTrigger, context: ReadContext): Promise<AskOutcome> {
+  const first = await askOnce(trigger, context);
+  if (first.kind !== "failed" || context.signal.aborted) return first;
+  context.credentials.forget(trigger);
+  return await askOnce(trigger, context);
 }
 
 async function askOnce(

@@ -251,8 +251,8 @@ export function listHeldFields(
     if (trigger.target.kind !== "Utilization") continue;
     for (const { name, owner: { autoscaler } } of listOwnedContainers(trigger, of, now)) {
       for (const { key, resource } of autoscaler.sides) {
-        const sides = Object.hasOwn(held, name) ? held[name] ?? [] : [];
-        if (resource === trigger.type && !sides.includes(key)) held[name] = [...sides, key];
+        const fields = Object.hasOwn(held, name) ? held[name] ?? [] : [];
+        if (resource === trigger.type && !fields.includes(key)) held[name] = [...fields, key];
       }
     }
   }

@@ -46,12 +46,12 @@ export function proposeByPods(trigger: ResourceTrigger, input: JointInput): Prop
   if (groups.ready.length === 0) return fail("did not receive metrics for targeted pods (pods might be unready)");
   const problem = trigger.target.kind === "Utilization" ? findProblem(pods) : null;
   if (problem !== null) return fail(problem);
-  const run = (yardstick: RequestKind, isRaised = false) =>
+  const run = (kind: RequestKind, isRaised = false) =>
     proposeByGroups(groups, {
       target: trigger.target,
       replicas,
       tolerance,
-      requestOf: (pod) => requestsOf(pod)[yardstick],
+      requestOf: (pod) => requestsOf(pod)[kind],
       usageOf: (pod) => isRaised && pod.isClipped ? max(pod.metric.milli, requestsOf(pod).full) : pod.metric.milli,
     });
   const born = run("born");
