@@ -23,6 +23,7 @@ export function toReady(message: string, warnings: readonly string[] = []): Cond
 /** A longer message helps no reader; problems and answers of other systems may be long. */
 const MAX_MESSAGE_LENGTH = 2048;
 
+/** Ready for an invalid or blocked object; the message is cut to its maximum length. */
 export function toCheckFailed(message: string): Condition {
   return {
     status: "False",
@@ -49,11 +50,13 @@ export const TRIGGER_ERROR: Condition = {
   message: "Triggers defined in ScaledObject are not working correctly",
 };
 
+/** Ready if the target's scale could not be read. */
 export function toNoReplicas(cause: string): Condition {
   const message = `Error getting current replicas count for ScaleTarget: ${cause}`;
   return { status: "False", reason: "ErrorGettingCurrentReplicas", message };
 }
 
+/** Active while a trigger is active, or an annotation forces it. */
 export function toScalerActive(isForced: boolean): Condition {
   const cause = isForced ? "activation is being forced by annotation" : "triggers are active";
   return { status: "True", reason: "ScalerActive", message: `Scaling is performed because ${cause}` };
@@ -71,6 +74,7 @@ export const COOLING_DOWN: Condition = {
   message: "Scaler cooling down because triggers are not active",
 };
 
+/** The condition Fallback. */
 export function toFallback(isFallenBack: boolean): Condition {
   return isFallenBack
     ? {
@@ -89,11 +93,13 @@ export const UNPAUSED: Condition = {
   message: "pause annotation removed for ScaledObject",
 };
 
+/** AbleToScale if the target's scale could not be read. */
 export function toFailedGetScale(cause: string): Condition {
   const message = `the HPA controller was unable to get the target's current scale: ${cause}`;
   return { status: "False", reason: "FailedGetScale", message };
 }
 
+/** AbleToScale if a write was refused or got no answer. */
 export function toFailedUpdateScale(cause: string): Condition {
   const message = `the HPA controller was unable to update the target scale: ${cause}`;
   return { status: "False", reason: "FailedUpdateScale", message };

@@ -130,6 +130,7 @@ export function reportScalersStarted(before: ReportedTopics): ScalersReport {
   return { notified: setTopic(before, SCALERS_TOPIC, "started"), notices: [notice] };
 }
 
+/** Returns the event for an object that was reported as started. */
 export function reportScalersStopped(before: ReportedTopics): ScalersReport {
   if (findTopic(before, SCALERS_TOPIC) === null) return { notified: before, notices: [] };
   const notice: ReplicasNotice = { name: "KEDAScalersStopped", message: "Stopped scalers watch" };
