@@ -2,11 +2,11 @@
  * The commands next to the daemon: each with its flags, and with the module that does its work.
  *
  * Flags are parsed by small modules. The work is imported when the command runs, because the daemon needs no YAML
- * parser, no embedded cluster and no texts for people. An image without the embedded cluster leaves out the module of
- * the demo.
+ * parser, no embedded cluster and no texts for people. The image has no embedded cluster, so it has no demo either.
  */
 import type { Command } from "commander";
-import type { GetEnv, Subcommand } from "./command/command.ts";
+import type { CommandContext } from "./command/command.ts";
+import { StartError } from "./command/process.ts";
 import { createCompletionCommand } from "./completion/options.ts";
 import { createDemoCommand } from "./demo/options.ts";
 import { createExplainCommand } from "./explain/options.ts";
@@ -17,54 +17,39 @@ import { createSimulateCommand } from "./simulate/options.ts";
 import { createSuggestCommand } from "./suggest/options.ts";
 import { createTopCommand } from "./top/options.ts";
 
-// The commands beside the daemon. What their arguments may be is known at once; what they do is loaded on request, as
-// the daemon needs no YAML parser, no embedded cluster and no words for people.
+/** Does the work of a command, which resolves to an exit code. */
+type Perform = (work: () => Promise<number>) => Promise<void>;
 
-/** What they need of the process that they run in. */
-interface CommandsOptions {
-  readonly getEnv: GetEnv;
-  /** Does a command's work, which comes to an exit code. */
-  readonly perform: (work: () => Promise<number>) => Promise<void>;
+/** Returns the function that makes the commands, in the order in which help lists them. */
+export function createCommands(perform: Perform): (context: CommandContext) => readonly Command[] {
+  const on = <Options>(work: (options: Options) => Promise<number>) => (options: Options) =>
+    perform(() => work(options));
+  return (context) => [
+    createCompletionCommand(
+      context,
+      on(async (options) => (await import("./completion/completion.ts")).completion(options)),
+    ),
+    createDemoCommand(context, on(async (options) => await (await loadDemo()).demo(options))),
+    createExplainCommand(context, on(async (options) => await (await import("./explain/explain.ts")).explain(options))),
+    createLintCommand(context, on(async (options) => await (await import("./lint/lint.ts")).lint(options))),
+    createRecordCommand(context, on(async (options) => await (await import("./record/record.ts")).record(options))),
+    createReplayCommand(context, on(async (options) => await (await import("./replay/replay.ts")).replay(options))),
+    createSimulateCommand(
+      context,
+      on(async (options) => await (await import("./simulate/simulate.ts")).simulate(options)),
+    ),
+    createSuggestCommand(context, on(async (options) => await (await import("./suggest/suggest.ts")).suggest(options))),
+    createTopCommand(context, on(async (options) => await (await import("./top/top.ts")).top(options))),
+  ];
 }
 
-/** In the order in which help lists them. */
-export function createCommands({ getEnv, perform }: CommandsOptions): (of: Subcommand) => readonly Command[] {
-  return (of) => [
-    createCompletionCommand(of),
-    createDemoCommand({
-      ...of,
-      demo: (options) => perform(async () => await (await import("./demo/demo.ts")).demo(options)),
-    }),
-    createExplainCommand({
-      ...of,
-      getEnv,
-      explain: (options) => perform(async () => await (await import("./explain/explain.ts")).explain(options)),
-    }),
-    createLintCommand({
-      ...of,
-      lint: (options) => perform(async () => await (await import("./lint/lint.ts")).lint(options, getEnv)),
-    }),
-    createRecordCommand({
-      ...of,
-      getEnv,
-      record: (options) => perform(async () => await (await import("./record/record.ts")).record(options)),
-    }),
-    createReplayCommand({
-      ...of,
-      replay: (options) => perform(async () => await (await import("./replay/replay.ts")).replay(options)),
-    }),
-    createSimulateCommand({
-      ...of,
-      simulate: (options) => perform(async () => await (await import("./simulate/simulate.ts")).simulate(options)),
-    }),
-    createSuggestCommand({
-      ...of,
-      suggest: (options) => perform(async () => await (await import("./suggest/suggest.ts")).suggest(options)),
-    }),
-    createTopCommand({
-      ...of,
-      getEnv,
-      top: (options) => perform(async () => await (await import("./top/top.ts")).top(options)),
-    }),
-  ];
+type Demo = typeof import("./demo/demo.ts");
+
+/** Resolves to the module of the demo. Rejects with a StartError in a build that was made without it. */
+export async function loadDemo(load: () => Promise<Demo> = () => import("./demo/demo.ts")): Promise<Demo> {
+  try {
+    return await load();
+  } catch (cause) {
+    throw new StartError('This build of podfit has no demo: run it from the source tree, "deno task demo"', { cause });
+  }
 }

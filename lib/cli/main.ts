@@ -15,7 +15,7 @@ import { writeDiagnostic, writeError } from "./terminal/output.ts";
 
 /** Runs a command to its end and sets the exit code of the process. Never rejects. */
 export async function main(args: readonly string[]): Promise<void> {
-  const commands = createCommands({ getEnv, perform: async (work) => void (Deno.exitCode = await work()) });
+  const commands = createCommands(async (work) => void (Deno.exitCode = await work()));
   const program = createProgram(getEnv, { run, commands }, getOwnName()).exitOverride();
   try {
     await program.parseAsync([...args], { from: "user" });

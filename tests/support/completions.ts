@@ -6,7 +6,7 @@ import type { Shell } from "../../lib/cli/completion/spec.ts";
 
 /** The program with every command, for its help and its words: nothing of it is run. */
 export function readProgram(name?: string) {
-  const commands = createCommands({ getEnv: () => undefined, perform: () => Promise.resolve() });
+  const commands = createCommands(() => Promise.resolve());
   return createProgram(() => undefined, { run: () => Promise.resolve(), commands }, name);
 }
 

@@ -1,71 +1,143 @@
 /**
- * What all commands share in commander: help with examples, complaints about flags, exit codes, and `-o text|json`.
+ * How is a command of podfit made? All but the daemon are made by `defineCommand`.
  *
- * Every module `options.ts` of a command builds its command with these functions.
+ * A definition lists the command's flags, the text of its help and how its flags become options. The work of the
+ * command is given later, because `commands.ts` loads it only when the command runs.
  */
-import { type Command, CommanderError, Option } from "commander";
+import { type Argument, Command, CommanderError, Option, type OptionValues } from "commander";
 import { parseChoice } from "./parse_values.ts";
 import { EXIT, StartError } from "./process.ts";
 
-// What the commands besides the daemon have in common.
+/** The value of an environment variable, `undefined` when it is not set. */
+export type GetEnv = (name: string) => string | undefined;
 
-export interface Subcommand {
+/** What the program gives to each of its commands. */
+export interface CommandContext {
   /** Turns commander's complaint about the arguments of a command into podfit's. */
   readonly toComplaint: (text: string, command: string) => string;
+  readonly getEnv: GetEnv;
+}
+
+/** What was typed, and where. */
+export interface Typed<Given> {
+  readonly given: Given;
+  /** `null` = the command was called without its argument, or takes none. */
+  readonly argument: string | null;
+  readonly getEnv: GetEnv;
+  /** The program with all its commands. */
+  readonly program: Command;
+}
+
+interface CommandDefinition<Given, Options> {
+  readonly name: string;
+  readonly description: string;
+  readonly argument?: Argument;
+  readonly flags: readonly Option[];
+  /** Text of the help after the flags. */
+  readonly notes: string;
+  readonly examples: readonly Example[];
+  /** `check`: 1 is an answer of the command, so wrong flags end with 2. `plain`: they end with 1. */
+  readonly codes: "check" | "plain";
+  /** Returns the checked options. A StartError is reported as a flag error. */
+  readonly parse: (typed: Typed<Given>) => Options;
+}
+
+/** Makes the command for commander. Its parse throws a CommanderError with the exit code. */
+type CreateCommand<Options> = (context: CommandContext, work: (options: Options) => Promise<void>) => Command;
+
+/** Returns the function that makes the command. */
+export function defineCommand<Given extends OptionValues, Options>(
+  { name, description, argument, flags, notes, examples, codes, parse }: CommandDefinition<Given, Options>,
+): CreateCommand<Options> {
+  return ({ toComplaint, getEnv }, work) => {
+    const command = new Command(name).description(description);
+    if (argument !== undefined) command.addArgument(argument);
+    for (const flag of flags) command.addOption(flag);
+    command.helpOption("-h, --help", "print this help and exit")
+      .addHelpText("after", notes)
+      .configureOutput({ outputError: (text, write) => write(toComplaint(text, `podfit ${name}`)) })
+      .allowExcessArguments(false)
+      .exitOverride(codes === "check" ? exitUnusable : undefined)
+      .action(async () => {
+        refuseDaemonFlags(command);
+        const typed = { given: command.opts<Given>(), argument: command.args[0] ?? null, getEnv };
+        await work(orFlagError(command, () => parse({ ...typed, program: command.parent ?? command })));
+      });
+    return addExamples(command, examples);
+  };
 }
 
 /** Ends with an error when a flag of the daemon stands before the command's name. commander refuses later ones. */
-export function refuseDaemonFlags(command: Command): void {
+function refuseDaemonFlags(command: Command): void {
   const [flag] = Object.keys(command.parent?.opts() ?? {});
   const name = command.parent?.options.find((option) => option.attributeName() === flag)?.long;
   if (flag !== undefined) command.error(`option '${name}' is the daemon's and has no meaning for ${command.name()}`);
 }
 
-/** For commander's exitOverride: a wrong argument ends a command with code 2 where 1 is one of its answers. */
-export function exitUnusable(error: CommanderError): never {
+function exitUnusable(error: CommanderError): never {
   throw error.exitCode === EXIT.ok ? error : new CommanderError(EXIT.unusable, error.code, error.message);
 }
 
-/** Gives what `read` gives; what is wrong with a value is told as what is wrong with a flag, in the same words and with the same code. */
-export function orFlagError<T>(command: Command, read: () => T): T {
+/** What is wrong with a value is reported as commander reports a wrong flag, with the same code. */
+function orFlagError<T>(command: Command, parse: () => T): T {
   try {
-    return read();
+    return parse();
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
     return command.error(error.message);
   }
 }
 
-/** For options that may be given several times; `true` = it was given without a value before. */
-export function collectValues(value: string, before: readonly string[] | true = []): readonly string[] {
-  return before === true ? [value] : [...before, value];
-}
-
-/** One line in the words of every other start-up error. */
+/** Returns one line in the form of every other start error. */
 export function formatFlagError(text: string, command: string): string {
   return `podfit: ${
     text.replace(/^error: /, "").trim().replaceAll("\n", " ").replace(/\.$/, "")
   }; see ${command} --help\n`;
 }
 
-// What --help says beside commander's own lists: examples, under the name that podfit is called by.
+interface FlagSettings {
+  readonly fallback?: string;
+  /** Shown by completion; the command's own parser checks them. */
+  readonly choices?: readonly string[] | undefined;
+  readonly isRepeatable?: boolean | undefined;
+  readonly isRequired?: boolean;
+}
 
-/** What it does, and the line to type, in which `podfit ` is the program's name. */
+/** Returns a flag of a command, in commander's notation: `-f, --filename <path>`. */
+export function createFlag(flags: string, description: string, settings: FlagSettings = {}): Option {
+  const { fallback, choices, isRepeatable = false, isRequired = false } = settings;
+  const option = new Option(flags, description).makeOptionMandatory(isRequired);
+  if (fallback !== undefined) option.default(fallback);
+  if (choices !== undefined) option.argChoices = [...choices];
+  return isRepeatable ? option.argParser(collectValues) : option;
+}
+
+/** For options that may be given several times; `true` = it was given without a value before. */
+function collectValues(value: string, before: readonly string[] | true = []): readonly string[] {
+  return before === true ? [value] : [...before, value];
+}
+
+const TEXT_FORMATS = ["text", "json"] as const;
+
+/** `-o text|json`, for commands that print the same as text and as data. */
+export const FORMAT_FLAG = createFlag("-o, --output <format>", "how it is printed", {
+  fallback: "text",
+  choices: TEXT_FORMATS,
+});
+
+/** Returns whether FORMAT_FLAG asks for JSON. Throws a StartError for any other word. */
+export function parseIsJson(text: string): boolean {
+  return parseChoice({ name: "--output", text }, TEXT_FORMATS) === "json";
+}
+
+/** What it does, and the line to type, in which `podfit ` is replaced by the program's name. */
 type Example = readonly [what: string, line: string];
 
-/** Adds the examples to the end of a command's help; gives the command. */
+/** Adds the examples to the end of a command's help, under the name that podfit is called by. Returns the command. */
 export function addExamples(command: Command, examples: readonly Example[]): Command {
   return command.addHelpText("after", ({ command: asked }) => formatExamples(getRootName(asked), examples));
 }
 
-/** An option of a few words, which help and completion show; whoever reads it checks it. */
-export function createChoice(flags: string, description: string, choices: readonly string[]): Option {
-  const option = new Option(flags, description);
-  option.argChoices = [...choices];
-  return option;
-}
-
-/** One line each for what it does and how. */
 function formatExamples(program: string, examples: readonly Example[]): string {
   return ["Examples:", ...examples.map(([what, line]) => `  # ${what}\n  ${renameProgram(line, program)}`)].join("\n");
 }
@@ -74,26 +146,6 @@ function renameProgram(line: string, program: string): string {
   return line.replace(/(^|[\s(])podfit(?= )/, (_, before: string) => `${before}${program}`);
 }
 
-/** `podfit`, or what it is called instead. */
 function getRootName(command: Command): string {
   return command.parent === null ? command.name() : getRootName(command.parent);
 }
-
-// `-o text|json`, for commands that say the same in words and as data.
-
-const TEXT_FORMATS = ["text", "json"] as const;
-
-export function addFormatFlag(command: Command): Command {
-  return command.addOption(createChoice("-o, --output <format>", "how it is printed", TEXT_FORMATS).default("text"));
-}
-
-/** Throws a StartError for any other word. */
-export function parseIsJson(text: string): boolean {
-  return parseChoice({ name: "--output", text }, TEXT_FORMATS) === "json";
-}
-
-// The daemon's options: flags and their environment variables, parsed and checked by one way for both. With
-// `terminal/output.ts` and `runtime/log.ts` the only place that reads arguments and environment.
-
-/** The value of an environment variable, `undefined` when it is not set. */
-export type GetEnv = (name: string) => string | undefined;

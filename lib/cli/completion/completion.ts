@@ -4,7 +4,9 @@
  * Commands, flags and values are taken from the commander program, so no list is kept by hand.
  */
 import type { Command } from "commander";
+import { EXIT } from "../command/process.ts";
 import { writeOutput } from "../terminal/output.ts";
+import type { CompletionOptions } from "./options.ts";
 import {
   type CommandSpec,
   type FlagSpec,
@@ -25,8 +27,9 @@ const FORMATS: Readonly<Record<Shell, (spec: CommandSpec) => string>> = {
 };
 
 /** Prints the script for the program. */
-export function completion(shell: Shell, program: Command): void {
+export function completion({ shell, program }: CompletionOptions): number {
   writeOutput(formatCompletion(shell, program));
+  return EXIT.ok;
 }
 
 /** Gives the script. */

@@ -3,10 +3,10 @@
  *
  * They name an API server, or the address of one podfit. This module is loaded with every start, so it imports little.
  */
-import type { Command } from "commander";
+import { createFlag, type GetEnv } from "../command/command.ts";
 import { parseNamespace } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";
-import type { ServerChoice } from "./api_server.ts";
+import { getServerEnvironment, type ServerChoice } from "./api_server.ts";
 
 // The flags by which explain, record and top reach podfits.
 
@@ -31,25 +31,25 @@ export type AccessFlags = Readonly<{
   namespace?: string;
 }>;
 
-export function addAccessFlags(command: Command): Command {
-  return command
-    .option("-n, --namespace <name>", "of what is asked about; that of the context without")
-    .option("--kubeconfig <path...>", "kubeconfig files; as kubectl without")
-    .option("--context <name>", "its context")
-    .option("--url <url>", "ask the podfit whose --debug-listen is there, and no API server")
-    .option("--token-file <path>", "token for --url, where that podfit has --metrics-auth")
-    .option("--podfit-namespace <name>", "look for podfits there only");
-}
+export const ACCESS_FLAGS = [
+  createFlag("-n, --namespace <name>", "of what is asked about; that of the context without"),
+  createFlag("--kubeconfig <path...>", "kubeconfig files; as kubectl without"),
+  createFlag("--context <name>", "its context"),
+  createFlag("--url <url>", "ask the podfit whose --debug-listen is there, and no API server"),
+  createFlag("--token-file <path>", "token for --url, where that podfit has --metrics-auth"),
+  createFlag("--podfit-namespace <name>", "look for podfits there only"),
+];
 
+/** Returns the parsed flags. Throws a StartError for a wrong one. */
 export function toAccess(
   { kubeconfig = [], context, url, tokenFile, podfitNamespace, namespace }: AccessFlags,
-  environment: ServerChoice["environment"],
+  getEnv: GetEnv,
 ): AccessOptions {
   if (tokenFile !== undefined && url === undefined) {
     throw new StartError("Cannot use --token-file without --url: the API server passes no token on");
   }
   return {
-    server: { kubeconfigPaths: kubeconfig, context: context ?? null, environment },
+    server: { kubeconfigPaths: kubeconfig, context: context ?? null, environment: getServerEnvironment(getEnv) },
     url: url === undefined ? null : parseUrl(url),
     tokenFile: tokenFile ?? null,
     podfitNamespace: podfitNamespace ?? null,

@@ -5,7 +5,7 @@
  * On a terminal it draws frames. Elsewhere it prints one line per event.
  */
 import { scaleClock, systemClock } from "../../runtime/clock.ts";
-import { listenForSignals } from "../command/process.ts";
+import { EXIT, listenForSignals } from "../command/process.ts";
 import { toLine, writeOutput } from "../terminal/output.ts";
 import { getConsoleSize, openScreen } from "../terminal/screen.ts";
 import { isColored } from "../terminal/text.ts";
@@ -48,14 +48,14 @@ export async function demo({ scene, speed, seconds, keeps, color }: DemoOptions)
       await Promise.race([world.failed, systemClock.sleep(FRAME_MS, ending.signal).catch(() => {})]);
       passedMs = systemClock.monotonic() - startedMs;
       story = nextStory(story, { at: clock.now(), ...world.listUses() });
-      if (!view.show(story, readProgress())) return 0;
+      if (!view.show(story, readProgress())) return EXIT.ok;
     }
   } finally {
     // Before the world ends, which takes its time: whoever is impatient has the terminal back by then.
     view[Symbol.dispose]();
   }
   view.conclude(story, readProgress(), listAdvice(scene));
-  return 0;
+  return EXIT.ok;
 }
 
 const FRAME_MS = 100;

@@ -1,20 +1,11 @@
 /**
  * The flags of `podfit explain`. A wrong flag ends with code 2, because 1 means that nothing can be explained.
  */
-import { Command } from "commander";
-import {
-  addExamples,
-  addFormatFlag,
-  exitUnusable,
-  orFlagError,
-  parseIsJson,
-  refuseDaemonFlags,
-  type Subcommand,
-} from "../command/command.ts";
+import { Argument } from "commander";
+import { createFlag, defineCommand, FORMAT_FLAG, type GetEnv, parseIsJson, type Typed } from "../command/command.ts";
 import { describeSubjects, parseSubject, type Subject, type SubjectKind } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";
-import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "../connection/access_options.ts";
-import { getServerEnvironment } from "../connection/api_server.ts";
+import { ACCESS_FLAGS, type AccessFlags, type AccessOptions, toAccess } from "../connection/access_options.ts";
 
 // The options of `podfit explain`. A wrong option ends with code 2, because 1 means that there is no explanation.
 
@@ -27,11 +18,6 @@ export interface ExplainOptions {
   readonly withoutDaemon: boolean;
   readonly watches: boolean;
   readonly isJson: boolean;
-}
-
-interface ExplainCommand extends Subcommand {
-  readonly explain: (options: ExplainOptions) => Promise<void>;
-  readonly getEnv: (name: string) => string | undefined;
 }
 
 const NOTES = `
@@ -47,38 +33,32 @@ follows that podfit, and the next one where that ends.
 Exit codes: 0 explained, 1 there is no explanation (stderr says why), 2 a flag that is no good.
 `;
 
-const EXAMPLES = [
-  ["a pod", "podfit explain web-7d9f-x2x4k -n shop"],
-  ["the number of pods of a workload, and again at each evaluation", "podfit explain deployment/web -n shop --watch"],
-  [
-    "as data, of a podfit that kubectl port-forward reaches",
-    "podfit explain pod/web-7d9f-x2x4k -o json --url http://127.0.0.1:8081",
-  ],
-] as const;
-
 type Given = AccessFlags & Readonly<{ withoutDaemon?: boolean; watch?: boolean; output: string }>;
 
-/** The command for commander's program. */
-export function createExplainCommand({ explain, getEnv, toComplaint }: ExplainCommand): Command {
-  const command = new Command("explain")
-    .description("say why a pod has its size, or a workload its number of pods")
-    .argument("<subject>", describeSubjects(KINDS))
-    .option("--without-daemon", "ask no podfit: look for two samples")
-    .option("--watch", "go on, and explain anew at each evaluation");
-  addAccessFlags(addFormatFlag(command))
-    .helpOption("-h, --help", "print this help and exit")
-    .addHelpText("after", NOTES)
-    .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit explain")) })
-    .allowExcessArguments(false)
-    .exitOverride(exitUnusable)
-    .action(async (subject: string, given: Given, command: Command) => {
-      refuseDaemonFlags(command);
-      await explain(orFlagError(command, () => toExplainOptions(subject, given, getEnv)));
-    });
-  return addExamples(command, EXAMPLES);
-}
+export const createExplainCommand = defineCommand({
+  name: "explain",
+  description: "say why a pod has its size, or a workload its number of pods",
+  argument: new Argument("<subject>", describeSubjects(KINDS)),
+  flags: [
+    createFlag("--without-daemon", "ask no podfit: look for two samples"),
+    createFlag("--watch", "go on, and explain anew at each evaluation"),
+    FORMAT_FLAG,
+    ...ACCESS_FLAGS,
+  ],
+  notes: NOTES,
+  examples: [
+    ["a pod", "podfit explain web-7d9f-x2x4k -n shop"],
+    ["the number of pods of a workload, and again at each evaluation", "podfit explain deployment/web -n shop --watch"],
+    [
+      "as data, of a podfit that kubectl port-forward reaches",
+      "podfit explain pod/web-7d9f-x2x4k -o json --url http://127.0.0.1:8081",
+    ],
+  ],
+  codes: "check",
+  parse: ({ argument, given, getEnv }: Typed<Given>) => toExplainOptions(argument ?? "", given, getEnv),
+});
 
-function toExplainOptions(subject: string, given: Given, getEnv: ExplainCommand["getEnv"]): ExplainOptions {
+function toExplainOptions(subject: string, given: Given, getEnv: GetEnv): ExplainOptions {
   const { withoutDaemon = false, watch = false, output, url } = given;
   if (withoutDaemon && url !== undefined) {
     throw new StartError("Cannot use --without-daemon with --url: one of them is enough");
@@ -88,7 +68,7 @@ function toExplainOptions(subject: string, given: Given, getEnv: ExplainCommand[
   }
   return {
     subject: parseSubject(subject, KINDS),
-    access: toAccess(given, getServerEnvironment(getEnv)),
+    access: toAccess(given, getEnv),
     withoutDaemon,
     watches: watch,
     isJson: parseIsJson(output),

@@ -16,9 +16,9 @@ import type { Format, LintOptions } from "./options.ts";
 // applied, and in a cluster. Findings go to stdout, a summary to stderr.
 
 /** Resolves to the exit code: 0 = no error, 1 = an error or nothing to check, 2 = a file or cluster that could not be read. */
-export async function lint(options: LintOptions, getEnv: (name: string) => string | undefined): Promise<number> {
-  const report = await makeReport(options, getEnv);
-  writeOutput(formatReport(report, { format: options.format, style: getStdoutStyle(options.color, getEnv) }));
+export async function lint(options: LintOptions): Promise<number> {
+  const report = await makeReport(options);
+  writeOutput(formatReport(report, { format: options.format, style: getStdoutStyle(options.color, options.noColor) }));
   for (const failure of report.failures) writeError(failure);
   for (const one of report.unchecked) writeError(`not checked: ${one}`);
   writeError(summarize(report));
@@ -27,11 +27,11 @@ export async function lint(options: LintOptions, getEnv: (name: string) => strin
   return isGood ? EXIT.ok : EXIT.failed;
 }
 
-async function makeReport(options: LintOptions, getEnv: (name: string) => string | undefined): Promise<Report> {
+async function makeReport(options: LintOptions): Promise<Report> {
   const { sources, failures } = await readManifests(options.paths);
   if (options.cluster === null) return { ...lintManifests(sources), unchecked: [], failures };
   const { lintCluster } = await import("./lint_cluster.ts");
-  const { failures: more, ...report } = await lintCluster({ sources, options: options.cluster, getEnv });
+  const { failures: more, ...report } = await lintCluster(sources, options.cluster);
   return { ...report, failures: [...failures, ...more] };
 }
 

@@ -13,7 +13,7 @@ import { advise } from "../../resources/pod_resource_autoscaler/warnings.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
 import type { NamedWarning, Problem } from "../../units/untrusted.ts";
 import { listenForSignals, toStartError } from "../command/process.ts";
-import { connectTo, getServerEnvironment } from "../connection/api_server.ts";
+import { connectTo } from "../connection/api_server.ts";
 import type { Source } from "../manifests/files.ts";
 import type { Noun } from "./check_object.ts";
 import { listSecrets, type Secrets, usesClusterSecrets } from "./checks/authentications.ts";
@@ -42,19 +42,11 @@ import type { ClusterOptions } from "./options.ts";
 
 // `podfit lint --cluster`: what is in the cluster by itself, or files held against it.
 
-/** What is asked for. */
-interface LintClusterOptions {
-  readonly sources: readonly Source[];
-  readonly options: ClusterOptions;
-  readonly getEnv: (name: string) => string | undefined;
-}
-
 /** Never rejects for a cluster: `failures` says why it could not be asked, and the files are looked at by themselves. */
-export async function lintCluster({ sources, options, getEnv }: LintClusterOptions): Promise<Report> {
+export async function lintCluster(sources: readonly Source[], options: ClusterOptions): Promise<Report> {
   using ending = listenForSignals();
-  const environment = getServerEnvironment(getEnv);
   try {
-    await using server = await connectTo({ ...options, environment }, ending.signal);
+    await using server = await connectTo(options, ending.signal);
     return await lintServer({ server, sources, options, signal: ending.signal });
   } catch (error) {
     const read = lintSources(sources, options.namespace ?? undefined);
@@ -64,7 +56,9 @@ export async function lintCluster({ sources, options, getEnv }: LintClusterOptio
 }
 
 /** A server that is open already. */
-interface LintServerOptions extends Pick<LintClusterOptions, "sources" | "options"> {
+interface LintServerOptions {
+  readonly sources: readonly Source[];
+  readonly options: Pick<ClusterOptions, "namespace" | "isEveryNamespace">;
   readonly server: Pick<ApiServer, "origin" | "transport" | "namespace">;
   readonly clock?: Clock;
   readonly signal: AbortSignal;

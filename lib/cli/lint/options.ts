@@ -1,9 +1,10 @@
 /**
  * The flags of `podfit lint`. A wrong flag ends with code 2, because 1 means a problem in a manifest.
  */
-import { Command, Option } from "commander";
-import { addExamples, exitUnusable, orFlagError, refuseDaemonFlags, type Subcommand } from "../command/command.ts";
-import { parseNamespace } from "../command/parse_values.ts";
+import { createFlag, defineCommand, type GetEnv, type Typed } from "../command/command.ts";
+import { parseChoice, parseNamespace } from "../command/parse_values.ts";
+import { StartError } from "../command/process.ts";
+import { getServerEnvironment, type ServerChoice } from "../connection/api_server.ts";
 import { COLOR_WHENS, type ColorWhen } from "../terminal/text.ts";
 
 // How findings may be printed. Apart from what prints them: the daemon's start loads the options of every command.
@@ -22,12 +23,12 @@ export interface LintOptions {
   readonly cluster: ClusterOptions | null;
   readonly format: Format;
   readonly color: ColorWhen;
+  /** NO_COLOR of the environment. */
+  readonly noColor: string | undefined;
 }
 
 /** Which cluster, and what of it. */
-export interface ClusterOptions {
-  readonly kubeconfigPaths: readonly string[];
-  readonly context: string | null;
+export interface ClusterOptions extends ServerChoice {
   /** `null` = that of the context. */
   readonly namespace: string | null;
   readonly isEveryNamespace: boolean;
@@ -48,85 +49,84 @@ Exit codes: 0 no error (warnings and advice do not count), 1 an error or nothing
 is no good.
 `;
 
-const EXAMPLES = [
-  ["a directory, before it is applied", "podfit lint -f manifests/"],
-  ["beside the lines of a pull request, in a GitHub workflow", "podfit lint -f manifests/ -o github"],
-  ["what one file would meet in the cluster of the kubeconfig", "podfit lint --cluster -f my-app.yaml -n shop"],
-  ["everything that is in the cluster", "podfit lint --cluster --all-namespaces"],
-] as const;
+type Given = Readonly<{
+  filename?: readonly string[];
+  output: string;
+  color: string;
+  cluster?: true;
+  namespace?: string;
+  allNamespaces?: true;
+  kubeconfig?: readonly string[];
+  context?: string;
+}>;
 
-interface LintCommand extends Subcommand {
-  readonly lint: (options: LintOptions) => Promise<void>;
-}
-
-interface Given {
-  readonly filename?: readonly string[];
-  readonly output: Format;
-  readonly color: ColorWhen;
-  readonly cluster?: true;
-  readonly namespace?: string;
-  readonly allNamespaces?: true;
-  readonly kubeconfig?: readonly string[];
-  readonly context?: string;
-}
-
-/** Makes the command for commander. Its parse throws CommanderError with the exit code. */
-export function createLintCommand({ lint, toComplaint }: LintCommand): Command {
-  const paths = "file, directory (its *.yaml, *.yml and *.json), or - for stdin; repeatable";
-  const command = new Command("lint")
-    .description("check PodResourceAutoscalers and ScaledObjects, in files before they are applied or in a cluster")
-    .option("-f, --filename <path...>", paths)
-    .addOption(new Option("-o, --output <format>", "how findings are printed").choices(FORMATS).default("text"))
-    .addOption(
-      new Option("--color <when>", "colour in text; auto: on a terminal, unless NO_COLOR is set").choices(COLOR_WHENS)
-        .default("auto"),
-    )
-    .option("--cluster", "look into the cluster too")
-    .option(
+export const createLintCommand = defineCommand({
+  name: "lint",
+  description: "check PodResourceAutoscalers and ScaledObjects, in files before they are applied or in a cluster",
+  flags: [
+    createFlag(
+      "-f, --filename <path...>",
+      "file, directory (its *.yaml, *.yml and *.json), or - for stdin; repeatable",
+    ),
+    createFlag("-o, --output <format>", "how findings are printed", { fallback: "text", choices: FORMATS }),
+    createFlag("--color <when>", "colour in text; auto: on a terminal, unless NO_COLOR is set", {
+      fallback: "auto",
+      choices: COLOR_WHENS,
+    }),
+    createFlag("--cluster", "look into the cluster too"),
+    createFlag(
       "-n, --namespace <name>",
       "of what is looked at there, and of manifests without one (default: the context's)",
-    )
-    .option("-A, --all-namespaces", "look at all namespaces of the cluster")
-    .option("--kubeconfig <path...>", "kubeconfig file (default: KUBECONFIG, the service account, ~/.kube/config)")
-    .option("--context <name>", "context of the kubeconfig (default: its current-context)")
-    .helpOption("-h, --help", "print this help and exit")
-    .addHelpText("after", NOTES)
-    .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit lint")) })
-    .allowExcessArguments(false)
-    .exitOverride(exitUnusable)
-    .action(async (given: Given, command: Command) => {
-      refuseDaemonFlags(command);
-      await lint(toLintOptions(given, command));
-    });
-  return addExamples(command, EXAMPLES);
-}
+    ),
+    createFlag("-A, --all-namespaces", "look at all namespaces of the cluster"),
+    createFlag("--kubeconfig <path...>", "kubeconfig file (default: KUBECONFIG, the service account, ~/.kube/config)"),
+    createFlag("--context <name>", "context of the kubeconfig (default: its current-context)"),
+  ],
+  notes: NOTES,
+  examples: [
+    ["a directory, before it is applied", "podfit lint -f manifests/"],
+    ["beside the lines of a pull request, in a GitHub workflow", "podfit lint -f manifests/ -o github"],
+    ["what one file would meet in the cluster of the kubeconfig", "podfit lint --cluster -f my-app.yaml -n shop"],
+    ["everything that is in the cluster", "podfit lint --cluster --all-namespaces"],
+  ],
+  codes: "check",
+  parse: ({ given, getEnv }: Typed<Given>) => toLintOptions(given, getEnv),
+});
 
-function toLintOptions(given: Given, command: Command): LintOptions {
-  const { filename: paths = [], output: format, color, cluster = false } = given;
+/** Flags that have a meaning with --cluster only. */
+const CLUSTER_FLAGS = {
+  namespace: "--namespace",
+  allNamespaces: "--all-namespaces",
+  kubeconfig: "--kubeconfig",
+  context: "--context",
+} as const;
+
+function toLintOptions(given: Given, getEnv: GetEnv): LintOptions {
+  const { filename: paths = [], cluster = false } = given;
   if (!cluster && paths.length === 0) {
-    command.error("required option '-f, --filename <path...>' not specified, unless with --cluster");
+    throw new StartError("required option '-f, --filename <path...>' not specified, unless with --cluster");
   }
-  const only = (["namespace", "allNamespaces", "kubeconfig", "context"] as const).find((name) =>
-    given[name] !== undefined
-  );
-  if (!cluster && only !== undefined) {
-    const flag = command.options.find((option) => option.attributeName() === only)?.long;
-    command.error(`option '${flag}' is about a cluster, add --cluster`);
-  }
+  const [, only] = Object.entries(CLUSTER_FLAGS).find(([name]) => name in given) ?? [];
+  if (!cluster && only !== undefined) throw new StartError(`option '${only}' is about a cluster, add --cluster`);
   if (given.namespace !== undefined && given.allNamespaces) {
-    command.error("options '--namespace' and '--all-namespaces' exclude each other");
+    throw new StartError("options '--namespace' and '--all-namespaces' exclude each other");
   }
-  return { paths, cluster: cluster ? toClusterOptions(given, command) : null, format, color };
+  return {
+    paths,
+    cluster: cluster ? toClusterOptions(given, getEnv) : null,
+    format: parseChoice({ name: "--output", text: given.output }, FORMATS),
+    color: parseChoice({ name: "--color", text: given.color }, COLOR_WHENS),
+    noColor: getEnv("NO_COLOR"),
+  };
 }
 
-function toClusterOptions(given: Given, command: Command): ClusterOptions {
+function toClusterOptions(given: Given, getEnv: GetEnv): ClusterOptions {
   const { namespace, allNamespaces = false, kubeconfig = [], context = null } = given;
   return {
     kubeconfigPaths: kubeconfig,
     context,
-    namespace: namespace === undefined
-      ? null
-      : orFlagError(command, () => parseNamespace({ name: "--namespace", text: namespace })),
+    environment: getServerEnvironment(getEnv),
+    namespace: namespace === undefined ? null : parseNamespace({ name: "--namespace", text: namespace }),
     isEveryNamespace: allNamespaces,
   };
 }

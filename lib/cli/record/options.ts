@@ -1,11 +1,10 @@
 /**
  * The flags of `podfit record`. A wrong flag ends with code 2, because 1 means that nothing was recorded.
  */
-import { Command } from "commander";
-import { addExamples, exitUnusable, orFlagError, refuseDaemonFlags, type Subcommand } from "../command/command.ts";
+import { Argument } from "commander";
+import { createFlag, defineCommand, type GetEnv, type Typed } from "../command/command.ts";
 import { describeSubjects, parseMs, parseOptional, parseSubject, type Subject } from "../command/parse_values.ts";
-import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "../connection/access_options.ts";
-import { getServerEnvironment } from "../connection/api_server.ts";
+import { ACCESS_FLAGS, type AccessFlags, type AccessOptions, toAccess } from "../connection/access_options.ts";
 
 // The options of `podfit record`. A wrong option ends with code 2, because 1 means that nothing was recorded.
 
@@ -23,11 +22,6 @@ export interface RecordOptions {
   readonly path: string | null;
 }
 
-interface RecordCommand extends Subcommand {
-  readonly record: (options: RecordOptions) => Promise<void>;
-  readonly getEnv: (name: string) => string | undefined;
-}
-
 const NOTES = `
 Follows what a running podfit decides of one pod or ScaledObject, and writes each evaluation as a line of JSON, for "podfit replay"
 and for bug reports. It asks the podfit that owns it as "podfit explain" does: that one must run with --debug-listen, and you need the
@@ -40,43 +34,39 @@ Where podfit runs from source, -o needs --allow-write=FILE of Deno, and > FILE d
 Exit codes: 0 recorded, 1 nothing could be recorded, or the connection was lost (stderr says why), 2 a flag that is no good.
 `;
 
-const EXAMPLES = [
-  ["a pod, for a while", "podfit record web-7d9c5-x2x4p -n shop --for 10m -o trace.jsonl"],
-  ["a ScaledObject, from what is still known of it on", "podfit record scaledobject/web -n shop --past > trace.jsonl"],
-  [
-    "where podfit has --metrics-auth, beside kubectl port-forward",
-    "podfit record web-7d9c5-x2x4p -n shop --url http://127.0.0.1:8081 --token-file token",
-  ],
-] as const;
-
 type Given = AccessFlags & Readonly<{ for?: string; past?: boolean; output?: string }>;
 
-/** The command for commander's program. */
-export function createRecordCommand({ record, getEnv, toComplaint }: RecordCommand): Command {
-  const command = new Command("record")
-    .description("write down what a running podfit decides of a pod or ScaledObject, and of what")
-    .argument("<subject>", describeSubjects(KINDS))
-    .option("--for <duration>", "how long, such as 10m (default: until Ctrl-C)")
-    .option("--past", "begin with what podfit still knows of about the last hour")
-    .option("-o, --output <file>", "where to write (default: stdout)");
-  addAccessFlags(command)
-    .helpOption("-h, --help", "print this help and exit")
-    .addHelpText("after", NOTES)
-    .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit record")) })
-    .allowExcessArguments(false)
-    .exitOverride(exitUnusable)
-    .action(async (subject: string, given: Given, command: Command) => {
-      refuseDaemonFlags(command);
-      await record(orFlagError(command, () => toRecordOptions(subject, given, getEnv)));
-    });
-  return addExamples(command, EXAMPLES);
-}
+export const createRecordCommand = defineCommand({
+  name: "record",
+  description: "write down what a running podfit decides of a pod or ScaledObject, and of what",
+  argument: new Argument("<subject>", describeSubjects(KINDS)),
+  flags: [
+    createFlag("--for <duration>", "how long, such as 10m (default: until Ctrl-C)"),
+    createFlag("--past", "begin with what podfit still knows of about the last hour"),
+    createFlag("-o, --output <file>", "where to write (default: stdout)"),
+    ...ACCESS_FLAGS,
+  ],
+  notes: NOTES,
+  examples: [
+    ["a pod, for a while", "podfit record web-7d9c5-x2x4p -n shop --for 10m -o trace.jsonl"],
+    [
+      "a ScaledObject, from what is still known of it on",
+      "podfit record scaledobject/web -n shop --past > trace.jsonl",
+    ],
+    [
+      "where podfit has --metrics-auth, beside kubectl port-forward",
+      "podfit record web-7d9c5-x2x4p -n shop --url http://127.0.0.1:8081 --token-file token",
+    ],
+  ],
+  codes: "check",
+  parse: ({ argument, given, getEnv }: Typed<Given>) => toRecordOptions(argument ?? "", given, getEnv),
+});
 
-function toRecordOptions(subject: string, given: Given, getEnv: RecordCommand["getEnv"]): RecordOptions {
+function toRecordOptions(subject: string, given: Given, getEnv: GetEnv): RecordOptions {
   const { for: duration, past = false, output = null } = given;
   return {
     subject: parseSubject(subject, KINDS),
-    access: toAccess(given, getServerEnvironment(getEnv)),
+    access: toAccess(given, getEnv),
     forMs: parseOptional(duration === undefined ? null : { name: "--for", text: duration }, parseMs),
     withPast: past,
     path: output,

@@ -1,8 +1,8 @@
 /**
  * The flags of `podfit replay`. A wrong flag ends with code 2, because 1 means that a decision differs.
  */
-import { Command } from "commander";
-import { addExamples, exitUnusable, refuseDaemonFlags, type Subcommand } from "../command/command.ts";
+import { Argument } from "commander";
+import { createFlag, defineCommand, type Typed } from "../command/command.ts";
 
 // The options of `podfit replay`. A wrong option ends with code 2, because 1 means that something else was decided.
 
@@ -12,10 +12,6 @@ export interface ReplayOptions {
   readonly path: string;
   /** A manifest of the policy to compare with; `null` = none. */
   readonly policyPath: string | null;
-}
-
-interface ReplayCommand extends Subcommand {
-  readonly replay: (options: ReplayOptions) => Promise<void>;
 }
 
 const NOTES = `
@@ -28,25 +24,21 @@ recorded usage and on sizes of its own, in which each of its resizes is in force
 Exit codes: 0 the same was decided (always with --policy), 1 something else, 2 a file or flag that is no good.
 `;
 
-const EXAMPLES = [
-  ["is the same decided?", "podfit replay trace.jsonl"],
-  ["what would another policy have decided?", "podfit replay trace.jsonl --policy other.yaml"],
-] as const;
+type Given = Readonly<{ policy?: string | null }>;
 
-/** Makes the command for commander. Its parse throws CommanderError with the exit code. */
-export function createReplayCommand({ replay, toComplaint }: ReplayCommand): Command {
-  const command = new Command("replay")
-    .description("take recorded evaluations through the decisions again, or through another policy's")
-    .argument("<file>", "a trace: one record in each line, or - for stdin")
-    .option("--policy <file>", "manifest of a PodResourceAutoscaler to compare with")
-    .helpOption("-h, --help", "print this help and exit")
-    .addHelpText("after", NOTES)
-    .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit replay")) })
-    .allowExcessArguments(false)
-    .exitOverride(exitUnusable)
-    .action(async (path: string, { policy = null }: { readonly policy?: string | null }, command: Command) => {
-      refuseDaemonFlags(command);
-      await replay({ path, policyPath: policy });
-    });
-  return addExamples(command, EXAMPLES);
-}
+export const createReplayCommand = defineCommand({
+  name: "replay",
+  description: "take recorded evaluations through the decisions again, or through another policy's",
+  argument: new Argument("<file>", "a trace: one record in each line, or - for stdin"),
+  flags: [createFlag("--policy <file>", "manifest of a PodResourceAutoscaler to compare with")],
+  notes: NOTES,
+  examples: [
+    ["is the same decided?", "podfit replay trace.jsonl"],
+    ["what would another policy have decided?", "podfit replay trace.jsonl --policy other.yaml"],
+  ],
+  codes: "check",
+  parse: ({ argument, given: { policy = null } }: Typed<Given>): ReplayOptions => ({
+    path: argument ?? "",
+    policyPath: policy,
+  }),
+});

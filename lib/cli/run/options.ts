@@ -4,13 +4,13 @@
  * One table has a row per flag with its variable; `--help` and the README are made from it. The commander program is
  * made here, and all other commands are added to it.
  */
-import { Command, Option } from "commander";
+import { Command, type Option } from "commander";
 import { DEFAULT_MAX_AUTOSCALERS } from "../../daemon/cluster/matching.ts";
 import { DEFAULT_WRITE_RATE, type WriteRate } from "../../daemon/permits.ts";
 import type { OperatorLimits } from "../../resources/pod_resource_autoscaler/parse.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../runtime/log.ts";
 import { ADDRESS_TYPES, type AddressType } from "../../usage/kubelet/client.ts";
-import { addExamples, collectValues, formatFlagError, type GetEnv, type Subcommand } from "../command/command.ts";
+import { addExamples, type CommandContext, createFlag, formatFlagError, type GetEnv } from "../command/command.ts";
 import {
   type FlagValue,
   parseBetween,
@@ -282,12 +282,10 @@ function formatVariables(): string {
 
 // From a row of the flags' table to commander's option.
 
-/** Help shows what its value may be in the flag's own words; completion goes by the choices. */
-function toCommanderOption({ flag, value, variable, help, isRepeatable, fallback, choices }: FlagRow): Option {
+/** Help shows the choices in the flag's own text; completion uses the choices. */
+function toCommanderOption({ flag, value, variable, help, fallback, isRepeatable, choices }: FlagRow): Option {
   const notes = [...(fallback === undefined ? [] : [`default: ${fallback}`]), `env: ${variable}`].join(", ");
-  const option = new Option(value === null ? flag : `${flag} ${value}`, `${help} (${notes})`);
-  if (choices !== undefined) option.argChoices = [...choices];
-  return isRepeatable === true ? option.argParser(collectValues) : option;
+  return createFlag(value === null ? flag : `${flag} ${value}`, `${help} (${notes})`, { isRepeatable, choices });
 }
 
 // The daemon's options: flags and their environment variables, parsed and checked by one way for both. With
@@ -364,7 +362,7 @@ interface ProgramParts {
   /** The daemon, which is what podfit without a command is. */
   readonly run: (options: RunOptions) => Promise<void>;
   /** None unless given. */
-  readonly commands?: (of: Subcommand) => readonly Command[];
+  readonly commands?: (context: CommandContext) => readonly Command[];
 }
 
 /** The commander program; a command gets its options once they are valid. What is wrong with them is a StartError. */
@@ -382,7 +380,9 @@ export function createProgram(getEnv: GetEnv, { run, commands = () => [] }: Prog
     // A flag belongs to the command before it: `podfit lint --dry-run` is an error.
     .enablePositionalOptions();
   for (const row of Object.values(FLAGS)) program.addOption(toCommanderOption(row));
-  for (const command of commands({ toComplaint: complain })) program.addCommand(command.configureOutput(OUTPUT));
+  for (const command of commands({ toComplaint: complain, getEnv })) {
+    program.addCommand(command.configureOutput(OUTPUT));
+  }
   return addExamples(program, EXAMPLES).action((given: GivenFlags) => run(toRunOptions(given, getEnv)));
 }
 

@@ -5,7 +5,7 @@
  */
 import type { NamedLoad } from "../../simulate/load.ts";
 import { type ContainerRun, simulate as runSimulation, type Simulation } from "../../simulate/simulate.ts";
-import { StartError, toStartError } from "../command/process.ts";
+import { EXIT, StartError, toStartError } from "../command/process.ts";
 import { openPrometheus, readLoads, selectLoads } from "../loads/loads.ts";
 import { readManifests } from "../manifests/files.ts";
 import { type ManifestObjects, parseManifestObjects } from "../manifests/objects.ts";
@@ -29,13 +29,13 @@ export async function simulate(options: SimulateOptions): Promise<number> {
     if (complaints.length > 0) {
       for (const line of complaints) writeError(line);
       writeError("Cannot simulate: put right what is said above; podfit lint -f says more of it");
-      return 1;
+      return EXIT.failed;
     }
     return await simulateObjects(options, { given, others });
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
     writeError(error.message);
-    return 2;
+    return EXIT.unusable;
   }
 }
 
@@ -72,7 +72,7 @@ async function simulateObjects(options: SimulateOptions, { given, others }: Pars
   await writeHtml(options, comparisons, ranked);
   if (options.output === "json") writeOutput(formatJson(comparisons, ranked));
   else writeOutput(`${formatComparisons(comparisons)}\n${ranked.length === 0 ? "" : `${formatRanked(ranked)}`}`);
-  return 0;
+  return EXIT.ok;
 }
 
 async function readFiles(paths: readonly string[]): Promise<ManifestObjects> {

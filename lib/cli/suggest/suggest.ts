@@ -5,8 +5,8 @@
  */
 import type { ApiServer } from "../../kube/transport.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
-import { listenForSignals, StartError, toStartError } from "../command/process.ts";
-import { connectTo, getServerEnvironment, openUsage } from "../connection/api_server.ts";
+import { EXIT, listenForSignals, StartError, toStartError } from "../command/process.ts";
+import { connectTo, openUsage } from "../connection/api_server.ts";
 import { openPrometheus } from "../loads/loads.ts";
 import { writeError, writeOutput } from "../terminal/output.ts";
 import { openProgressLine } from "../terminal/screen.ts";
@@ -34,13 +34,13 @@ export async function suggest(options: SuggestOptions): Promise<number> {
     const hasHistory = loads.length + records.length > 0 || prometheus !== null;
     const watched = hasHistory ? [await readEarlier(options)] : await watchCluster(options);
     const manifests = (await suggestAll(watched, options)).join("---\n");
-    if (manifests === "") return 1;
+    if (manifests === "") return EXIT.failed;
     await write(manifests, options.output);
-    return 0;
+    return EXIT.ok;
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
     writeError(error.message);
-    return 2;
+    return EXIT.unusable;
   }
 }
 
@@ -62,8 +62,7 @@ async function readEarlier(options: SuggestOptions): Promise<ObservedWorkload> {
 
 async function watchCluster(options: SuggestOptions): Promise<readonly ObservedWorkload[]> {
   using ending = listenForSignals();
-  const environment = getServerEnvironment((name) => Deno.env.get(name));
-  await using server = await connectTo({ ...options, environment }, ending.signal);
+  await using server = await connectTo(options.server, ending.signal);
   const namespace = options.namespace ?? server.namespace;
   const { workload } = options;
   const found = workload === null

@@ -56,8 +56,8 @@ export function createStyle(hasColor: boolean): Style {
 }
 
 /** For what goes to stdout of this process. */
-export function getStdoutStyle(when: ColorWhen, getEnv: (name: string) => string | undefined): Style {
-  return createStyle(isColored(when, { isTerminal: Deno.stdout.isTerminal(), noColor: getEnv("NO_COLOR") }));
+export function getStdoutStyle(when: ColorWhen, noColor: string | undefined): Style {
+  return createStyle(isColored(when, { isTerminal: Deno.stdout.isTerminal(), noColor }));
 }
 
 // Text of an explanation: colours where a terminal shows them, tables, and lines that end where the terminal does.

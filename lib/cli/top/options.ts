@@ -1,21 +1,10 @@
 /**
  * The flags of `podfit top`, and by what rows can be sorted.
  */
-import { Command } from "commander";
-import {
-  addExamples,
-  addFormatFlag,
-  createChoice,
-  exitUnusable,
-  orFlagError,
-  parseIsJson,
-  refuseDaemonFlags,
-  type Subcommand,
-} from "../command/command.ts";
+import { createFlag, defineCommand, FORMAT_FLAG, type GetEnv, parseIsJson, type Typed } from "../command/command.ts";
 import { parseChoice } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";
-import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "../connection/access_options.ts";
-import { getServerEnvironment } from "../connection/api_server.ts";
+import { ACCESS_FLAGS, type AccessFlags, type AccessOptions, toAccess } from "../connection/access_options.ts";
 
 // By what rows can be sorted; for the options, which load nothing else of top.
 
@@ -35,11 +24,6 @@ export interface TopOptions {
   readonly access: AccessOptions;
 }
 
-interface TopCommand extends Subcommand {
-  readonly top: (options: TopOptions) => Promise<void>;
-  readonly getEnv: (name: string) => string | undefined;
-}
-
 const NOTES = `
 One row per container that podfit tracks: what it uses, its request and limit, how full the fullest managed side is, what
 is wanted (REQUEST/LIMIT), and what stands in the way of it or why nothing is wanted. One row per workload with a
@@ -51,40 +35,34 @@ Asks podfit as "podfit explain" does: it must run with --debug-listen.
 Exit codes: 0 listed, 1 it cannot be (stderr says why), 2 a flag that is no good.
 `;
 
-const EXAMPLES = [
-  ["of all namespaces, the fullest first", "podfit top -A --sort utilization"],
-  ["of one, in place", "podfit top -n shop --watch"],
-  ["what a node has no room for, as data", "podfit top -n shop --filter NodeCapacity -o json"],
-] as const;
-
 type Given =
   & AccessFlags
   & Readonly<
     { allNamespaces?: boolean; sort: string; filter?: string; watch?: boolean; output: string }
   >;
 
-/** The command for commander's program. */
-export function createTopCommand({ top, getEnv, toComplaint }: TopCommand): Command {
-  const command = new Command("top")
-    .description("list what tracked pods use, have and want, and what holds them")
-    .option("-A, --all-namespaces", "of all namespaces")
-    .addOption(createChoice("--sort <by>", "what comes first", SORTS).default("name"))
-    .option("--filter <text>", "rows whose namespace, name, container or gate has it")
-    .option("--watch", "go on, in place");
-  addAccessFlags(addFormatFlag(command))
-    .helpOption("-h, --help", "print this help and exit")
-    .addHelpText("after", NOTES)
-    .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit top")) })
-    .allowExcessArguments(false)
-    .exitOverride(exitUnusable)
-    .action(async (given: Given, command: Command) => {
-      refuseDaemonFlags(command);
-      await top(orFlagError(command, () => toTopOptions(given, getEnv)));
-    });
-  return addExamples(command, EXAMPLES);
-}
+export const createTopCommand = defineCommand({
+  name: "top",
+  description: "list what tracked pods use, have and want, and what holds them",
+  flags: [
+    createFlag("-A, --all-namespaces", "of all namespaces"),
+    createFlag("--sort <by>", "what comes first", { fallback: "name", choices: SORTS }),
+    createFlag("--filter <text>", "rows whose namespace, name, container or gate has it"),
+    createFlag("--watch", "go on, in place"),
+    FORMAT_FLAG,
+    ...ACCESS_FLAGS,
+  ],
+  notes: NOTES,
+  examples: [
+    ["of all namespaces, the fullest first", "podfit top -A --sort utilization"],
+    ["of one, in place", "podfit top -n shop --watch"],
+    ["what a node has no room for, as data", "podfit top -n shop --filter NodeCapacity -o json"],
+  ],
+  codes: "check",
+  parse: ({ given, getEnv }: Typed<Given>) => toTopOptions(given, getEnv),
+});
 
-function toTopOptions(given: Given, getEnv: TopCommand["getEnv"]): TopOptions {
+function toTopOptions(given: Given, getEnv: GetEnv): TopOptions {
   const { namespace, allNamespaces = false, sort, filter = "", watch = false, output } = given;
   if (allNamespaces && namespace !== undefined) {
     throw new StartError("Cannot use --all-namespaces with --namespace: one of them is enough");
@@ -95,6 +73,6 @@ function toTopOptions(given: Given, getEnv: TopCommand["getEnv"]): TopOptions {
     filter,
     watches: watch,
     isJson: parseIsJson(output),
-    access: toAccess(given, getServerEnvironment(getEnv)),
+    access: toAccess(given, getEnv),
   };
 }

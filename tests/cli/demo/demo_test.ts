@@ -1,5 +1,7 @@
 /** `podfit demo` as a process without a terminal: over HTTPS on the real clock, with the permissions of its task. */
-import { assert, assertEquals, assertMatch } from "#assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "#assert";
+import { StartError } from "../../../lib/cli/command/process.ts";
+import { loadDemo } from "../../../lib/cli/commands.ts";
 import { runPodfit } from "../../support/podfit_process.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
@@ -74,8 +76,11 @@ Deno.test("podfit demo takes none of the daemon's flags and no argument, and say
       "podfit: option '--dry-run' is the daemon's and has no meaning for demo; see podfit demo --help",
     ],
     [["demo", "--dry-run"], "podfit: unknown option '--dry-run'; see podfit demo --help"],
-    [["demo", "--speed", "fast"], 'podfit: Cannot read --speed "fast": write a number from 1 to 60'],
-    [["demo", "--scene", "all"], 'podfit: Cannot read --scene "all": write sizes or both'],
+    [
+      ["demo", "--speed", "fast"],
+      'podfit: Cannot read --speed "fast": write a number from 1 to 60; see podfit demo --help',
+    ],
+    [["demo", "--scene", "all"], 'podfit: Cannot read --scene "all": write sizes or both; see podfit demo --help'],
   ];
   for (const [args, complaint] of cases) {
     const { code, stdout, complaints } = await runPodfit({ args });
@@ -93,3 +98,10 @@ function startDemo(args: readonly string[]): Deno.ChildProcess {
     stderr: "piped",
   }).spawn();
 }
+
+Deno.test("a build without the demo says where the demo is", async () => {
+  const missing = new TypeError('Module not found "file:///demo.js"');
+  const error = await assertRejects(() => loadDemo(() => Promise.reject(missing)), StartError);
+  assertEquals(error.message, 'This build of podfit has no demo: run it from the source tree, "deno task demo"');
+  assertEquals(error.cause, missing);
+});

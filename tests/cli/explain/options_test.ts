@@ -17,13 +17,9 @@ async function parse(...args: readonly string[]): Promise<Parsed> {
   const getEnv = () => undefined;
   const program = createProgram(getEnv, {
     run: () => Promise.resolve(),
-    commands: (of) => [
-      createExplainCommand({
-        ...of,
-        getEnv,
-        explain: (explain) => Promise.resolve(void (parsed = { ...parsed, explain })),
-      }),
-      createTopCommand({ ...of, getEnv, top: (top) => Promise.resolve(void (parsed = { ...parsed, top })) }),
+    commands: (context) => [
+      createExplainCommand(context, (explain) => Promise.resolve(void (parsed = { ...parsed, explain }))),
+      createTopCommand(context, (top) => Promise.resolve(void (parsed = { ...parsed, top }))),
     ],
   }).exitOverride();
   for (const command of program.commands) {

@@ -99,7 +99,7 @@ async function lint(run: ClusterRun, asking: Asking = {}): Promise<Asked> {
   const report = await lintServer({
     server: { ...server, transport },
     sources: files.length === 0 ? [] : [{ name: "a.yaml", text }],
-    options: { namespace, isEveryNamespace, kubeconfigPaths: [], context: null },
+    options: { namespace, isEveryNamespace },
     clock: run.clock,
     signal: new AbortController().signal,
   });

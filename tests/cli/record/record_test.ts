@@ -178,7 +178,7 @@ interface Parsed {
 async function parse(...args: readonly string[]): Promise<Parsed> {
   let [options, said]: [RecordOptions | null, string] = [null, ""];
   const record = (given: RecordOptions) => Promise.resolve(void (options = given));
-  const command = createRecordCommand({ record, getEnv: () => undefined, toComplaint: (text) => text });
+  const command = createRecordCommand({ getEnv: () => undefined, toComplaint: (text) => text }, record);
   command.configureOutput({ outputError: (text) => said += text });
   try {
     await command.parseAsync([...args], { from: "user" });

@@ -1,4 +1,5 @@
 /** Which options come of which flags and variables, and what is refused? */
+import { CommanderError } from "commander";
 import { createDemoCommand } from "../../../lib/cli/demo/options.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "#assert";
 import { parseAll } from "../../../lib/runtime/yaml.ts";
@@ -347,7 +348,7 @@ Deno.test("the demo's numbers have bounds, and its scenes two names", async () =
     return Promise.resolve();
   };
   const start = (...args: readonly string[]) =>
-    createProgram(() => undefined, { run: doNothing, commands: (of) => [createDemoCommand({ ...of, demo })] })
+    createProgram(() => undefined, { run: doNothing, commands: (context) => [createDemoCommand(context, demo)] })
       .exitOverride().parseAsync([...args], { from: "user" });
   await start("demo");
   await start("demo", "--keep", "--speed", "1.5", "--seconds=3600");
@@ -358,12 +359,12 @@ Deno.test("the demo's numbers have bounds, and its scenes two names", async () =
     scene: "both",
   }]);
   for (const text of ["0", "61", "-1", "1e1", "fast", ""]) {
-    const { message } = await assertRejects(() => start("demo", "--speed", text), StartError);
+    const { message } = await assertRejects(() => start("demo", "--speed", text), CommanderError);
     assertEquals(message, `Cannot read --speed "${text}": write a number from 1 to 60`);
   }
-  await assertRejects(() => start("demo", "--seconds", "3601"), StartError, "write a number from 1 to 3600");
+  await assertRejects(() => start("demo", "--seconds", "3601"), CommanderError, "write a number from 1 to 3600");
   for (const text of ["", "size", "Both"]) {
-    const { message } = await assertRejects(() => start("demo", "--scene", text), StartError);
+    const { message } = await assertRejects(() => start("demo", "--scene", text), CommanderError);
     assertEquals(message, `Cannot read --scene "${text}": write sizes or both`);
   }
   assertEquals(got.length, 3);

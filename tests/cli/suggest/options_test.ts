@@ -4,10 +4,10 @@ import { createSuggestCommand, type SuggestOptions } from "../../../lib/cli/sugg
 
 async function parse(...args: readonly string[]): Promise<SuggestOptions> {
   let found: SuggestOptions | null = null;
-  const command = createSuggestCommand({
-    suggest: (options) => Promise.resolve(void (found = options)),
-    toComplaint: (text) => text,
-  });
+  const command = createSuggestCommand(
+    { toComplaint: (text) => text, getEnv: () => undefined },
+    (options) => Promise.resolve(void (found = options)),
+  );
   const errors: string[] = [];
   command.configureOutput({ writeErr: (text) => void errors.push(text) });
   try {
@@ -37,8 +37,11 @@ Deno.test("suggest takes a workload to watch, by kubectl's short names too", asy
     noise: null,
     budget: null,
     output: null,
-    kubeconfigPaths: [],
-    context: null,
+    server: {
+      kubeconfigPaths: [],
+      context: null,
+      environment: { kubeconfig: null, home: null, serviceHost: null, servicePort: null },
+    },
   });
   assertEquals((await parse("sts/db")).workload, { kind: "statefulset", name: "db" });
   assertEquals((await parse("--all")).workload, null);

@@ -32,8 +32,11 @@ const OPTIONS: SuggestOptions = {
   noise: null,
   budget: 3,
   output: null,
-  kubeconfigPaths: [],
-  context: null,
+  server: {
+    kubeconfigPaths: [],
+    context: null,
+    environment: { kubeconfig: null, home: null, serviceHost: null, servicePort: null },
+  },
 };
 
 async function withFiles(work: (folder: string) => Promise<void>): Promise<void> {
