@@ -12,7 +12,7 @@ import {
   formatWait,
 } from "../terminal/numbers.ts";
 import type { Text } from "../terminal/output.ts";
-import { alignColumns, breakLines, emphasize, type TextOptions } from "../terminal/text.ts";
+import { breakLines, emphasize, formatTable, type TextOptions } from "../terminal/text.ts";
 import { CAP_TEXTS } from "./explain_pod.ts";
 import { describeRules } from "./explain_workload.ts";
 import type {
@@ -52,7 +52,9 @@ function describeContainer(one: ContainerExplanation, pod: PodExplanation, optio
   return [
     emphasize(heading, "strong", options),
     ...breakLines(`  ${describeUsage(one, now)}`, { ...options, hang: 2 }),
-    ...alignColumns([toHeading(one), ...one.sides.map(toFieldRow)], [1, 2, 3, 4, 5]).map((row) => `  ${row}`),
+    ...formatTable([toHeading(one), ...one.sides.map(toFieldRow)], (column) => column > 0 && column < 6).map((row) =>
+      `  ${row}`
+    ),
     ...breakLines(`  Decision: ${kind}, ${reason}: ${message}${stands}`, { ...options, hang: 2 }),
     ...describeSurroundings(one, pod).flatMap((line) => breakLines(`  ${line}`, { ...options, hang: 2 })),
     ...one.trials.flatMap((trial) => describeTrial(trial, now, options)),
@@ -127,7 +129,7 @@ function describeTrial(trial: TrialExplanation, now: number, options: TextOption
     `  Wanted: ${direction}`,
     ...wanted,
     `  Gates, of which the first that objects decides${isHeld ? "" : ": all let it pass"}`,
-    ...alignColumns(gates.map((one) => toGateRow(one, now))).flatMap((row, index) => {
+    ...formatTable(gates.map((one) => toGateRow(one, now))).flatMap((row, index) => {
       const passes = gates[index]?.passes ?? true;
       return breakLines(`    ${row}`, { ...options, hang: 6 }).map((line) =>
         passes ? line : emphasize(line, "bad", options)
@@ -215,7 +217,7 @@ export function describeWorkload(one: WorkloadExplanation, options: TextOptions)
       "Changes, newest first",
       one.writes.map(({ at, from, to, why }) => `${formatAgo(at, now)}  ${from} -> ${to}  ${why}`),
     ),
-    ...section("Conditions", alignColumns(listConditions(one))),
+    ...section("Conditions", formatTable(listConditions(one))),
     ...section(
       describePods(one),
       one.pods.map(({ isReady, answer }) => `${isReady ? "ready    " : "not ready"}  ${answer}`),
@@ -250,7 +252,7 @@ function describeTriggers({ triggers }: WorkloadExplanation): readonly string[] 
   });
   return rows.length === 0
     ? []
-    : alignColumns([["METRIC", "VALUE", "TARGET", "RATIO", "ASKS FOR", "PODS", ""], ...rows]);
+    : formatTable([["METRIC", "VALUE", "TARGET", "RATIO", "ASKS FOR", "PODS", ""], ...rows]);
 }
 
 /** Of cpu in cores and of memory in bytes, summed over the pods. */

@@ -11,7 +11,7 @@ import { readManifests } from "../manifests/files.ts";
 import { type ManifestObjects, parseManifestObjects } from "../manifests/objects.ts";
 import { formatMebibytes, formatMillicores, formatRounded, formatSeconds } from "../terminal/numbers.ts";
 import { toJson, toLine, writeError, writeOutput } from "../terminal/output.ts";
-import { alignRows } from "../terminal/text.ts";
+import { formatTable } from "../terminal/text.ts";
 import { formatHtml } from "./html/page.ts";
 import type { SimulateOptions } from "./options.ts";
 import { formatRanked, type Ranked, sweep } from "./sweep/sweep.ts";
@@ -242,7 +242,8 @@ function formatFigures(figures: readonly ComparedFigure[], policies: readonly st
     ...values.map((value) => Number.isNaN(value) ? "-" : format(value)),
     ...(isCompared ? [best === null ? "" : policies[best] ?? ""] : []),
   ]);
-  const table = alignRows([["", ...policies, ...(isCompared ? ["better"] : [])], ...rows], isCompared);
+  const head = ["", ...policies, ...(isCompared ? ["better"] : [])];
+  const table = formatTable([head, ...rows], (column) => column > 0 && column <= policies.length).join("\n");
   if (!isCompared) return table;
   const counts = countBest(figures, policies.length);
   const compared = figures.filter(({ best }) => best !== null).length;

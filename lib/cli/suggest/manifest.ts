@@ -4,6 +4,7 @@
 import type { Resource } from "../../units/resources.ts";
 import { formatNumber, formatQuantity, formatSpan } from "../terminal/numbers.ts";
 import { toJson, toLine } from "../terminal/output.ts";
+import { formatTable } from "../terminal/text.ts";
 import { type Levels, type Spec, toSpec, type Value, type Verdict } from "./judge.ts";
 import type { Target } from "./observed.ts";
 import type { Suggestion, Worth } from "./search.ts";
@@ -58,7 +59,7 @@ function listReasons({ target, container, suggestion, seen, source }: ManifestOp
       ? `Memory: ${describeLevels(levels.memory, "memory")}.`
       : "Memory was not seen: its numbers are the profile's, and nothing here speaks for them.",
     "",
-    ...formatTable(suggestion, seen),
+    ...formatVerdicts(suggestion, seen),
     "",
     numbers.size === 0
       ? `Profile ${profile} as it is: of ${tried} policies none gained 5 % upon it.`
@@ -100,7 +101,7 @@ const COLUMNS: readonly Column[] = [
   { title: "resizes/h", read: ({ resizesPerHour }) => formatNumber(resizesPerHour), resource: null },
 ];
 
-function formatTable({ best, profiles, example, fixed }: Suggestion, seen: readonly Resource[]): readonly string[] {
+function formatVerdicts({ best, profiles, example, fixed }: Suggestion, seen: readonly Resource[]): readonly string[] {
   const columns = COLUMNS.filter(({ resource }) => resource === null || seen.includes(resource));
   const isOwn = best.candidate.numbers.size > 0;
   const rows: readonly (readonly [string, Verdict])[] = [
@@ -111,13 +112,9 @@ function formatTable({ best, profiles, example, fixed }: Suggestion, seen: reado
     ["the example", example],
     ["never resized", fixed],
   ];
-  const cells = [["", ...columns.map(({ title }) => title)]].concat(
-    rows.map(([name, verdict]) => [name, ...columns.map(({ read }) => read(verdict))]),
-  );
-  const widths = ["", ...columns].map((_, at) => Math.max(...cells.map((row) => row[at]?.length ?? 0)));
-  return cells.map((row) =>
-    row.map((cell, at) => at === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[at] ?? 0)).join("  ")
-  );
+  const heading = ["", ...columns.map(({ title }) => title)];
+  const cells = rows.map(([name, verdict]) => [name, ...columns.map(({ read }) => read(verdict))]);
+  return formatTable([heading, ...cells], (column) => column > 0);
 }
 
 /** The figure that changes most without the number. */

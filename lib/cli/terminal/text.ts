@@ -97,27 +97,16 @@ export function breakLines(
   return [...lines, line];
 }
 
-/** Columns as wide as their widest cell, two spaces apart; those of `right` end at the right. */
-export function alignColumns(rows: readonly (readonly string[])[], right: readonly number[] = []): string[] {
+/** Returns lines with columns as wide as their widest cell, two spaces apart. `isRight`: the column ends at the right. */
+export function formatTable(
+  rows: readonly (readonly string[])[],
+  isRight: (column: number) => boolean = () => false,
+): readonly string[] {
+  const cells = rows.map((row) => row.map((cell) => toLine(cell)));
   const widths: number[] = [];
-  for (const row of rows) for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
-  return rows.map((row) =>
-    row.map((cell, at) => right.includes(at) ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0))
+  for (const row of cells) for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
+  return cells.map((row) =>
+    row.map((cell, at) => isRight(at) ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0))
       .join("  ").trimEnd()
   );
-}
-
-// Simulations as text for people.
-
-/** Columns to the right, but for the first, and the last where it is text. */
-export function alignRows(raw: readonly (readonly string[])[], endsWithText = false): string {
-  const rows = raw.map((row) => row.map((cell) => toLine(cell)));
-  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => (row[at] ?? "").length)));
-  return rows.map((row) =>
-    row.map((cell, at) => {
-      const width = widths[at] ?? 0;
-      const isText = at === 0 || endsWithText && at === row.length - 1;
-      return isText ? cell.padEnd(width) : cell.padStart(width);
-    }).join("  ").trimEnd()
-  ).join("\n");
 }

@@ -9,7 +9,7 @@ import type { ManifestObjects } from "../../manifests/objects.ts";
 import { formatRounded } from "../../terminal/numbers.ts";
 import { writeError } from "../../terminal/output.ts";
 import { createCountProgress, STDERR_TERMINAL } from "../../terminal/screen.ts";
-import { alignRows } from "../../terminal/text.ts";
+import { formatTable } from "../../terminal/text.ts";
 import type { ReportCandidate } from "../html/report.ts";
 import type { SimulateOptions } from "../options.ts";
 import { type Manifest, shareLoad, type Totals, type Trial, type Tried, tryPolicy } from "./try_policy.ts";
@@ -66,7 +66,7 @@ export function formatRanked(ranked: readonly Ranked[]): string {
   ]);
   const head = ["", "front", "slack", "under", "throttled", "OOM kills", "resizes/h", "policy"];
   const more = ranked.length > MAX_SHOWN ? `\n${ranked.length - MAX_SHOWN} more: -o json has all` : "";
-  return `${alignRows([head, ...rows], true)}${more}\n`;
+  return `${formatTable([head, ...rows], (column) => column > 0 && column < head.length - 1).join("\n")}${more}\n`;
 }
 
 const MAX_SHOWN = 40;
