@@ -4,7 +4,7 @@
 import type { Resource } from "../../units/resources.ts";
 import { formatNumber, formatQuantity, formatSpan } from "../terminal/numbers.ts";
 import { toJson, toLine } from "../terminal/output.ts";
-import { formatTable } from "../terminal/text.ts";
+import { breakLines, formatTable } from "../terminal/text.ts";
 import { type Levels, type Spec, toSpec, type Value, type Verdict } from "./judge.ts";
 import type { Target } from "./observed.ts";
 import type { Suggestion, Worth } from "./search.ts";
@@ -166,17 +166,11 @@ function listLines(fields: Spec, path: string, comments: Comments): readonly Lin
 
 /** Comment lines of a text; long ones go on in the next. */
 export function formatComment(lines: readonly string[]): string {
-  return lines.flatMap((line) => breakLine(toLine(line))).map((line) => `# ${line}`.trimEnd() + "\n").join("");
+  return lines.flatMap((line) => breakLines(line, { columns: MAX_COMMENT_COLUMNS }))
+    .map((line) => `# ${line}`.trimEnd() + "\n").join("");
 }
 
-const MAX_COLUMNS = 116;
-
-function breakLine(text: string): readonly string[] {
-  if (text.length <= MAX_COLUMNS) return [text];
-  const at = text.lastIndexOf(" ", MAX_COLUMNS);
-  if (at <= 0) return [text];
-  return [text.slice(0, at), ...breakLine(text.slice(at + 1))];
-}
+const MAX_COMMENT_COLUMNS = 116;
 
 /** What no YAML parser takes for anything but a text, and durations and quantities with a unit. */
 const PLAIN_TEXT = /^([a-z][a-z0-9]*([-./][a-z0-9]+)*|\d+(m|s|h|Ki|Mi|Gi))$/i;
