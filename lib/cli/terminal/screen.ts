@@ -86,52 +86,20 @@ export function fillScreen(lines: readonly Text[], rows: number): readonly Text[
   return Array.from({ length: rows }, (_, row) => [lines[row] ?? "", TERMINAL.clearLineEnd]);
 }
 
-// How far a sweep is, as one line of a terminal that is written over.
-
-/** What of a terminal is needed. */
-interface ProgressTerminal {
-  readonly isTerminal: () => boolean;
-  readonly write: (text: Text) => void;
-}
-
-/** Shows counts as they come; `end` leaves nothing behind. Silent where nobody looks. */
-interface CountProgress {
-  readonly show: (done: number) => void;
-  readonly end: () => void;
-}
-
-const BAR_WIDTH = 30;
-
-export function createCountProgress({ isTerminal, write }: ProgressTerminal, total: number): CountProgress {
-  if (!isTerminal() || total === 0) return { show: () => {}, end: () => {} };
-  let shown = "";
-  return {
-    show(done) {
-      const filled = Math.floor(BAR_WIDTH * Math.min(done, total) / total);
-      const line = `[${"#".repeat(filled).padEnd(BAR_WIDTH, ".")}] ${done} of ${total} policies`;
-      if (line !== shown) write([TERMINAL.toLineStart, line]);
-      shown = line;
-    },
-    end: () => write([TERMINAL.toLineStart, TERMINAL.clearLineEnd]),
-  };
-}
-
-// `podfit simulate --sweep`: tries many policies on one load, and ranks them.
-
-export const STDERR_TERMINAL = { isTerminal: () => Deno.stderr.isTerminal(), write: writeDiagnostic };
-
-// One line on a terminal's stderr that says how far it is; nothing elsewhere.
-
 interface ProgressLine extends Disposable {
   /** Replaces what it said before. */
   readonly show: (text: string) => void;
 }
 
-/** Disposal clears the line. */
-export function openProgressLine(): ProgressLine {
-  const isShown = Deno.stderr.isTerminal();
-  const write = (text: string) => {
-    if (isShown) writeDiagnostic([TERMINAL.toLineStart, TERMINAL.clearLineEnd, toLine(text)]);
+/** Opens a line on stderr that is written over, and is empty where stderr is not a terminal. Disposal clears it. */
+export function openProgressLine(
+  { isTerminal = Deno.stderr.isTerminal(), write = writeDiagnostic }: {
+    readonly isTerminal?: boolean;
+    readonly write?: (text: Text) => void;
+  } = {},
+): ProgressLine {
+  const show = (text: string) => {
+    if (isTerminal) write([TERMINAL.toLineStart, TERMINAL.clearLineEnd, toLine(text)]);
   };
-  return { show: (text) => write(text), [Symbol.dispose]: () => write("") };
+  return { show, [Symbol.dispose]: () => show("") };
 }

@@ -8,7 +8,7 @@ import { selectLoads } from "../../loads/loads.ts";
 import type { ManifestObjects } from "../../manifests/objects.ts";
 import { formatRounded } from "../../terminal/numbers.ts";
 import { writeError } from "../../terminal/output.ts";
-import { createCountProgress, STDERR_TERMINAL } from "../../terminal/screen.ts";
+import { openProgressLine } from "../../terminal/screen.ts";
 import { formatTable } from "../../terminal/text.ts";
 import type { ReportCandidate } from "../html/report.ts";
 import type { SimulateOptions } from "../options.ts";
@@ -33,12 +33,10 @@ export async function sweep(
   const candidates = listCandidates(objects.manifests, axes);
   const { workloads, scaledObjects } = objects;
   const trial: Trial = { workloads, scaledObjects, loads: shareLoads(objects, { named, seconds }), seed, seconds };
-  const progress = createCountProgress(STDERR_TERMINAL, candidates.length);
   const count = workers ?? navigator.hardwareConcurrency;
   const lost = new Set<string>();
   const onLost = (error: unknown) => void lost.add(error instanceof Error ? error.message : String(error));
-  const tried = await tryCandidates(trial, candidates, { workers: count, onDone: progress.show, onLost });
-  progress.end();
+  const tried = await tryWithProgress(trial, candidates, { workers: count, onLost });
   for (const cause of lost) writeError(`Cannot use a worker, so this took longer than it may: ${cause}`);
   const refused = new Set<string>();
   const scored = tried.flatMap((one, index): readonly Scored[] => {
@@ -50,6 +48,16 @@ export async function sweep(
   const left = tried.length - scored.length;
   if (left > 0) writeError(`${left} of ${tried.length} policies are not valid and left out: ${[...refused][0]}`);
   return rank(scored);
+}
+
+async function tryWithProgress(
+  trial: Trial,
+  candidates: readonly Candidate[],
+  options: Omit<PoolOptions, "onDone">,
+): Promise<readonly Tried[]> {
+  using progress = openProgressLine();
+  const onDone = (done: number) => progress.show(`${done} of ${candidates.length} policies`);
+  return await tryCandidates(trial, candidates, { ...options, onDone });
 }
 
 /** The best of them as a table. */
