@@ -3,7 +3,7 @@
  * variables stand where people look for them: in the README and in the contract.
  */
 import { assert, assertEquals, assertMatch } from "#assert";
-import { FLAGS, VARIABLES } from "../lib/cli/run/options.ts";
+import { FLAGS, VARIABLES } from "../lib/cli/run/flags.ts";
 import { AUTOSCALER_REASONS, BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../lib/model/reasons.ts";
 import { REPLICAS_REASONS } from "../lib/model/replicas_decision.ts";
 import { FAMILIES, REPLICA_FAMILIES } from "../lib/daemon/metrics/families.ts";

@@ -1,6 +1,7 @@
 /** Does podfit take the flags and variables that the chart starts it with, and as what? */
 import { assert, assertEquals } from "#assert";
-import { createProgram, type FlagRow, FLAGS, type RunOptions, VARIABLES } from "../../lib/cli/run/options.ts";
+import { type FlagRow, FLAGS, VARIABLES } from "../../lib/cli/run/flags.ts";
+import { createProgram, type RunOptions } from "../../lib/cli/run/options.ts";
 import { parseObjects, type Rendered, renderText, type Values } from "../../tools/helm.ts";
 import { COMMANDS } from "../../tools/image/facts.ts";
 import { renderFew } from "../support/chart_renders.ts";

@@ -15,9 +15,9 @@ export const REPLICAS_WAY_IN: Mutations = {
   R1: [
     {
       breaks: "sets replicas unless told otherwise",
-      in: "toRunOptions",
-      find: 'lastOr("scaledObjects", "false")',
-      replace: 'lastOr("scaledObjects", "true")',
+      in: "FLAGS",
+      find: "parse: isOn,\n  },\n  clusterObjectNamespace",
+      replace: "parse: (all: readonly FlagValue[]) => all.length === 0 || isOn(all),\n  },\n  clusterObjectNamespace",
       test: SWITCH,
     },
     {

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { listCommands, toCommandSpec } from "../../../lib/cli/completion/spec.ts";
 import { formatCompletion } from "../../../lib/cli/completion/completion.ts";
-import { FLAGS } from "../../../lib/cli/run/options.ts";
+import { FLAGS } from "../../../lib/cli/run/flags.ts";
 import { completeInBash, completeInFish, completeInZsh, readProgram, runShell } from "../../support/completions.ts";
 import { shellTest } from "../../support/needs_shell.ts";
 import { runPodfit } from "../../support/podfit_process.ts";

@@ -3,7 +3,8 @@ import { CommanderError } from "commander";
 import { createDemoCommand } from "../../../lib/cli/demo/options.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "#assert";
 import { parseAll } from "../../../lib/runtime/yaml.ts";
-import { createProgram, type FlagRow, FLAGS, type RunOptions, VARIABLES } from "../../../lib/cli/run/options.ts";
+import { type FlagRow, FLAGS, VARIABLES } from "../../../lib/cli/run/flags.ts";
+import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { StartError } from "../../../lib/cli/command/process.ts";
 

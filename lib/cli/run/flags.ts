@@ -1,0 +1,344 @@
+/**
+ * Which flags and environment variables does the daemon have, and what do their values mean?
+ *
+ * One row per flag with its variable. `--help` and the README are made from these tables.
+ */
+import { DEFAULT_MAX_AUTOSCALERS } from "../../daemon/cluster/matching.ts";
+import { DEFAULT_WRITE_RATE } from "../../daemon/permits.ts";
+import { LOG_FORMATS, LOG_LEVELS } from "../../runtime/log.ts";
+import { ADDRESS_TYPES } from "../../usage/kubelet/client.ts";
+import type { GetEnv } from "../command/command.ts";
+import {
+  type FlagValue,
+  parseBetween,
+  parseBoolean,
+  parseChoice,
+  parseChoices,
+  parseListen,
+  parseMs,
+  parseNamespace,
+  parseNamespaces,
+  parseOptional,
+  parsePod,
+  parseSize,
+  parseSubdomain,
+  parseWhole,
+} from "../command/parse_values.ts";
+import { StartError } from "../command/process.ts";
+
+/** A flag with its variable, as --help shows it. */
+export interface FlagRow {
+  readonly flag: string;
+  /** What --help calls its value, in brackets where it may be left out; `null` for a flag that is there or not. */
+  readonly value: string | null;
+  readonly variable: string;
+  readonly help: string;
+  readonly isRepeatable?: boolean;
+  readonly fallback?: string;
+  /** All that its value may be. */
+  readonly choices?: readonly string[];
+  /** Returns the option. Gets the fallback where nothing is written. Throws a StartError for a wrong value. */
+  readonly parse: (written: readonly FlagValue[]) => unknown;
+}
+
+/** The last value; `null` where nothing is written. */
+function optional<T>(parse: (written: FlagValue) => T): (written: readonly FlagValue[]) => T | null {
+  return (written) => parseOptional(written.at(-1) ?? null, parse);
+}
+
+/** The last value, of a flag with a fallback. */
+function required<T>(parse: (written: FlagValue) => T): (written: readonly FlagValue[]) => T {
+  return (written) => parse(written.at(-1) ?? { name: "", text: "" });
+}
+
+/** Off unless written. */
+function isOn(written: readonly FlagValue[]): boolean {
+  return optional(parseBoolean)(written) ?? false;
+}
+
+function toText({ text }: FlagValue): string {
+  return text;
+}
+
+/** Where usage can be read. */
+const STATS_SOURCES = ["kubelet", "proxy", "cgroup", "metrics-api", "auto"] as const;
+
+/** A flag by the name that commander gives it. */
+export type FlagName = keyof typeof FLAGS;
+
+/** By the name that commander gives the flag. */
+export const FLAGS = {
+  kubeconfig: {
+    flag: "--kubeconfig",
+    value: "<path>",
+    variable: "PODFIT_KUBECONFIG",
+    help: "kubeconfig file, repeatable (default: KUBECONFIG, the service account, ~/.kube/config)",
+    isRepeatable: true,
+    parse: (written: readonly FlagValue[]) => written.map(toText),
+  },
+  context: {
+    flag: "--context",
+    value: "<name>",
+    variable: "PODFIT_CONTEXT",
+    help: "context of the kubeconfig (default: its current-context)",
+    parse: optional(toText),
+  },
+  namespace: {
+    flag: "--namespace",
+    value: "<name>",
+    variable: "PODFIT_NAMESPACE",
+    help: "look after this namespace only; repeatable, or a list with commas (default: all)",
+    isRepeatable: true,
+    parse: parseNamespaces,
+  },
+  statsSource: {
+    flag: "--stats-source",
+    value: "<source>",
+    variable: "PODFIT_STATS_SOURCE",
+    help: "where usage is read: kubelet (each node's own), proxy (the API server's, which needs nodes/proxy), " +
+      "cgroup (files of the node of --node), metrics-api (metrics.k8s.io: coarser, lowers no memory limit) or auto " +
+      "(kubelet, and metrics-api for nodes whose kubelet cannot be read)",
+    fallback: "kubelet",
+    choices: STATS_SOURCES,
+    parse: required((written) => parseChoice(written, STATS_SOURCES)),
+  },
+  node: {
+    flag: "--node",
+    value: "<name>",
+    variable: "PODFIT_NODE",
+    help: "look after the pods of this node only (default: all)",
+    parse: optional((written) => parseSubdomain(written, "node name")),
+  },
+  pod: {
+    flag: "--pod",
+    value: "<namespace/name>",
+    variable: "PODFIT_POD",
+    help: "look after this pod only, which podfit runs in: with --stats-source metrics-api, or cgroup and --node " +
+      "(default: all)",
+    parse: (written: readonly FlagValue[]) => parsePod(written.at(-1) ?? null),
+  },
+  cgroupRoot: {
+    flag: "--cgroup-root",
+    value: "<directory>",
+    variable: "PODFIT_CGROUP_ROOT",
+    help: "where the node's /sys/fs/cgroup is mounted, for --stats-source cgroup",
+    parse: optional(toText),
+  },
+  kubeletCa: {
+    flag: "--kubelet-ca",
+    value: "<path>",
+    variable: "PODFIT_KUBELET_CA",
+    help: "PEM file of the CA that signs kubelet certificates (default: the cluster's)",
+    parse: optional(toText),
+  },
+  kubeletInsecureTls: {
+    flag: "--kubelet-insecure-tls",
+    value: null,
+    variable: "PODFIT_KUBELET_INSECURE_TLS",
+    help: "accept any kubelet certificate; the token can then be stolen on the way",
+    parse: isOn,
+  },
+  kubeletTokenFile: {
+    flag: "--kubelet-token-file",
+    value: "<path>",
+    variable: "PODFIT_KUBELET_TOKEN_FILE",
+    help:
+      "file of the token that kubelets get, read anew when it changes (default: in a pod one that podfit asks for, " +
+      "of the service account podfit-kubelet; elsewhere that of the kubeconfig)",
+    parse: optional(toText),
+  },
+  kubeletPreferredAddressTypes: {
+    flag: "--kubelet-preferred-address-types",
+    value: "<types>",
+    variable: "PODFIT_KUBELET_PREFERRED_ADDRESS_TYPES",
+    help: "which addresses of a node are dialed, a list with commas: InternalIP, ExternalIP, Hostname, InternalDNS, " +
+      "ExternalDNS; the last three are whatever DNS makes of what the node says",
+    fallback: "InternalIP",
+    parse: required((written) => parseChoices(written, ADDRESS_TYPES)),
+  },
+  minPollInterval: {
+    flag: "--min-poll-interval",
+    value: "<duration>",
+    variable: "PODFIT_MIN_POLL_INTERVAL",
+    help: "raise a shorter pollInterval or pollingInterval to this (default: none is raised)",
+    parse: optional(parseMs),
+  },
+  maxCpu: {
+    flag: "--max-cpu",
+    value: "<quantity>",
+    variable: "PODFIT_MAX_CPU",
+    help: "size no CPU request or limit above this, whatever bounds say (default: no ceiling)",
+    parse: optional((written) => parseSize(written, "cpu")),
+  },
+  maxMemory: {
+    flag: "--max-memory",
+    value: "<quantity>",
+    variable: "PODFIT_MAX_MEMORY",
+    help: "the same for memory",
+    parse: optional((written) => parseSize(written, "memory")),
+  },
+  maxContenders: {
+    flag: "--max-contenders",
+    value: "<number>",
+    variable: "PODFIT_MAX_CONTENDERS",
+    help: "ask this many autoscalers of one container, those of the highest priority",
+    fallback: String(DEFAULT_MAX_AUTOSCALERS),
+    parse: required((written) => parseWhole(written, [1, 1000])),
+  },
+  scaledObjects: {
+    flag: "--scaled-objects",
+    value: null,
+    variable: "PODFIT_SCALED_OBJECTS",
+    help: "set replicas as KEDA's ScaledObjects say; never beside a KEDA that runs",
+    parse: isOn,
+  },
+  clusterObjectNamespace: {
+    flag: "--cluster-object-namespace",
+    value: "<name>",
+    variable: "PODFIT_CLUSTER_OBJECT_NAMESPACE",
+    help:
+      "namespace of the secrets that ClusterTriggerAuthentications name (default: that of the service account, or of " +
+      "the context)",
+    parse: optional(parseNamespace),
+  },
+  leaderElect: {
+    flag: "--leader-elect",
+    value: "[boolean]",
+    variable: "PODFIT_LEADER_ELECT",
+    help: "act only while holding a Lease, so that several replicas may run (default: true in a pod with its service " +
+      "account, else false)",
+    parse: optional(parseBoolean),
+  },
+  leaderElectResourceName: {
+    flag: "--leader-elect-resource-name",
+    value: "<name>",
+    variable: "PODFIT_LEADER_ELECT_RESOURCE_NAME",
+    help: "name of that Lease; podfit-sidecar with --pod",
+    fallback: "podfit",
+    parse: required((written) => parseSubdomain(written, "Lease name")),
+  },
+  leaderElectResourceNamespace: {
+    flag: "--leader-elect-resource-namespace",
+    value: "<name>",
+    variable: "PODFIT_LEADER_ELECT_RESOURCE_NAMESPACE",
+    help: "namespace of that Lease (default: that of the service account, or of the context)",
+    parse: optional(parseNamespace),
+  },
+  dryRun: {
+    flag: "--dry-run",
+    value: null,
+    variable: "PODFIT_DRY_RUN",
+    help: "decide and report everything, resize nothing",
+    parse: isOn,
+  },
+  logLevel: {
+    flag: "--log-level",
+    value: "<level>",
+    variable: "PODFIT_LOG_LEVEL",
+    help: "least level that is logged: debug, info, warn or error",
+    fallback: "info",
+    choices: LOG_LEVELS,
+    parse: required((written) => parseChoice(written, LOG_LEVELS)),
+  },
+  logFormat: {
+    flag: "--log-format",
+    value: "<format>",
+    variable: "PODFIT_LOG_FORMAT",
+    help: "one line per message: json or text",
+    fallback: "json",
+    choices: LOG_FORMATS,
+    parse: required((written) => parseChoice(written, LOG_FORMATS)),
+  },
+  kubeApiQps: {
+    flag: "--kube-api-qps",
+    value: "<number>",
+    variable: "PODFIT_KUBE_API_QPS",
+    help: "how many resizes may begin per second",
+    fallback: String(DEFAULT_WRITE_RATE.perSecond),
+    parse: required((written) => parseBetween(written, [0.1, 10_000])),
+  },
+  kubeApiBurst: {
+    flag: "--kube-api-burst",
+    value: "<number>",
+    variable: "PODFIT_KUBE_API_BURST",
+    help: "how many resizes may begin at once, after a while without any",
+    fallback: String(DEFAULT_WRITE_RATE.burst),
+    parse: required((written) => parseBetween(written, [1, 10_000])),
+  },
+  listen: {
+    flag: "--listen",
+    value: "<address>",
+    variable: "PODFIT_LISTEN",
+    help: "where /metrics, /healthz and /readyz answer",
+    fallback: "0.0.0.0:8080",
+    parse: required(parseListen),
+  },
+  debugListen: {
+    flag: "--debug-listen",
+    value: "<address>",
+    variable: "PODFIT_DEBUG_LISTEN",
+    help: "where /debug/records answers: what was decided of each pod and why, for about an hour (default: nowhere)",
+    parse: optional(parseListen),
+  },
+  tlsCertFile: {
+    flag: "--tls-cert-file",
+    value: "<path>",
+    variable: "PODFIT_TLS_CERT_FILE",
+    help:
+      "PEM file of the certificate, its chain behind it, with which --listen and --debug-listen speak HTTPS; read anew when it changes",
+    parse: optional((written) => written),
+  },
+  tlsPrivateKeyFile: {
+    flag: "--tls-private-key-file",
+    value: "<path>",
+    variable: "PODFIT_TLS_PRIVATE_KEY_FILE",
+    help: "PEM file of its key",
+    parse: optional((written) => written),
+  },
+  metricsAuth: {
+    flag: "--metrics-auth",
+    value: null,
+    variable: "PODFIT_METRICS_AUTH",
+    help:
+      "give /metrics and /debug/records only to bearer tokens whose owner may get that path, as the API server says",
+    parse: isOn,
+  },
+} as const satisfies Readonly<Record<string, FlagRow>>;
+
+/** Variables without a flag that an operator sets: those of the product that podfit stands in for. */
+export const VARIABLES = {
+  PRA_ENABLED: { value: "true", help: "without it podfit only answers health and metrics" },
+  PRA_REQUIRES_ANNOTATED_PODS: { value: "true", help: "only pods annotated pra.kedify.io/reconcile=enabled" },
+  KEDIFY_AGENT_ID: { value: "<id>", help: "label kedify_agent_id of every kedify_ metric" },
+} as const;
+
+/** What each row's `parse` returns. */
+export type FlagValues = { readonly [Name in FlagName]: ReturnType<typeof FLAGS[Name]["parse"]> };
+
+/** Values as they were written; commander's own reading of variables takes `PODFIT_DRY_RUN=false` for true. */
+export type GivenFlags = Readonly<Partial<Record<FlagName, true | string | readonly string[]>>>;
+
+/** Returns the value of each row. Throws a StartError for a wrong one. */
+export function parseFlags(given: GivenFlags, getEnv: GetEnv): FlagValues {
+  const names = Object.keys(FLAGS) as FlagName[];
+  return Object.fromEntries(names.map((name) => [name, parseRow(FLAGS[name], given[name], getEnv)])) as FlagValues;
+}
+
+function parseRow(row: FlagRow, given: GivenFlags[FlagName], getEnv: GetEnv): unknown {
+  const { flag, fallback, parse } = row;
+  const written = listWritten(row, given, getEnv);
+  return parse(written.length === 0 && fallback !== undefined ? [{ name: flag, text: fallback }] : written);
+}
+
+/** The flag as often as it is there, else its variable. An empty variable is as good as none, an empty flag is not. */
+export function listWritten(row: FlagRow, given: GivenFlags[FlagName], getEnv: GetEnv): readonly FlagValue[] {
+  if (given === undefined) {
+    const text = getEnv(row.variable)?.trim() ?? "";
+    return text === "" ? [] : [{ name: row.variable, text }];
+  }
+  const texts = given === true ? ["true"] : typeof given === "string" ? [given] : given;
+  return texts.map((text) => {
+    if (text.trim() === "") throw new StartError(`Cannot read ${row.flag} "${text}": it is empty`);
+    return { name: row.flag, text: text.trim() };
+  });
+}
