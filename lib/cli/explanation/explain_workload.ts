@@ -11,8 +11,8 @@ import {
   formatAge,
   formatAgo,
   formatClock,
+  formatCount,
   formatPercent,
-  formatReplicas,
   formatSize,
   formatWait,
 } from "../terminal/numbers.ts";
@@ -175,7 +175,7 @@ function formatWorkloadAnswer(one: Answered, since: number): string {
   const { target, replicas, writes: [last], now } = one;
   const has = replicas === null
     ? `${target} has a number of pods that is not known`
-    : `${target} has ${formatReplicas(replicas)}`;
+    : `${target} has ${formatCount(replicas, "replica")}`;
   const origin = last === undefined
     ? `${has}, which podfit has not changed in the ${formatAge(now - since)} of its records`
     : `${has} because podfit went ${last.from} -> ${last.to} ${formatAgo(last.at, now)} (${last.why})`;

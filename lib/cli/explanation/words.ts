@@ -6,8 +6,8 @@ import {
   formatAge,
   formatAgo,
   formatClock,
+  formatCount,
   formatPercent,
-  formatReplicas,
   formatSize,
   formatWait,
 } from "../terminal/numbers.ts";
@@ -231,7 +231,7 @@ function describeReplicas(
 ) {
   const count = (number: number | null) => number === null ? "not computed" : String(number);
   const lines = [
-    `${replicas === null ? "not known" : `${formatReplicas(replicas)} now`}, wanted ${count(desired)}` +
+    `${replicas === null ? "not known" : `${formatCount(replicas, "replica")} now`}, wanted ${count(desired)}` +
     `${reason === null ? "" : ` (${reason}: ${message})`}`,
     `the triggers ask for ${count(need)}; the windows make it ${count(stabilized)}; bounds and rates ${count(desired)}`,
   ];

@@ -9,7 +9,7 @@ import { EXIT, StartError, toStartError } from "../command/process.ts";
 import { openPrometheus, readLoads, selectLoads } from "../loads/loads.ts";
 import { readManifests } from "../manifests/files.ts";
 import { type ManifestObjects, parseManifestObjects } from "../manifests/objects.ts";
-import { formatMebibytes, formatMillicores, formatRounded, formatSeconds } from "../terminal/numbers.ts";
+import { formatNumber, formatQuantity, formatSpan } from "../terminal/numbers.ts";
 import { toJson, toLine, writeError, writeOutput } from "../terminal/output.ts";
 import { formatTable } from "../terminal/text.ts";
 import { formatHtml } from "./html/page.ts";
@@ -170,22 +170,30 @@ interface FigureRow {
   readonly isCost: boolean;
 }
 
+function formatCpu(millicores: number): string {
+  return formatQuantity(millicores, "cpu");
+}
+
+function formatMemory(mebibytes: number): string {
+  return formatQuantity(mebibytes * 2 ** 20, "memory");
+}
+
 const FIGURE_ROWS: readonly FigureRow[] = [
-  { name: "cpu used", read: ({ cpu }) => cpu.used, format: formatMillicores, isCost: false },
-  { name: "cpu request", read: ({ cpu }) => cpu.request, format: formatMillicores, isCost: false },
-  { name: "cpu limit", read: ({ cpu }) => cpu.limit ?? Infinity, format: formatMillicores, isCost: false },
-  { name: "cpu slack", read: ({ cpu }) => cpu.slack, format: formatMillicores, isCost: true },
-  { name: "cpu under", read: ({ cpu }) => cpu.under, format: formatMillicores, isCost: true },
-  { name: "cpu throttled", read: ({ cpu }) => cpu.throttledSeconds, format: formatSeconds, isCost: true },
-  { name: "cpu lost, core-seconds", read: (run) => run.throttledCoreSeconds, format: formatRounded, isCost: true },
-  { name: "cpu cost", read: ({ cpu }) => cpu.cost, format: formatRounded, isCost: true },
-  { name: "memory used", read: ({ memory }) => memory.used, format: formatMebibytes, isCost: false },
-  { name: "memory request", read: ({ memory }) => memory.request, format: formatMebibytes, isCost: false },
-  { name: "memory limit", read: ({ memory }) => memory.limit ?? Infinity, format: formatMebibytes, isCost: false },
-  { name: "memory slack", read: ({ memory }) => memory.slack, format: formatMebibytes, isCost: true },
-  { name: "OOM kills", read: ({ oomKills }) => oomKills.length, format: formatRounded, isCost: true },
-  { name: "resizes", read: ({ resizes }) => resizes.length, format: formatRounded, isCost: false },
-  { name: "resizes per hour", read: ({ resizesPerHour }) => resizesPerHour, format: formatRounded, isCost: true },
+  { name: "cpu used", read: ({ cpu }) => cpu.used, format: formatCpu, isCost: false },
+  { name: "cpu request", read: ({ cpu }) => cpu.request, format: formatCpu, isCost: false },
+  { name: "cpu limit", read: ({ cpu }) => cpu.limit ?? Infinity, format: formatCpu, isCost: false },
+  { name: "cpu slack", read: ({ cpu }) => cpu.slack, format: formatCpu, isCost: true },
+  { name: "cpu under", read: ({ cpu }) => cpu.under, format: formatCpu, isCost: true },
+  { name: "cpu throttled", read: ({ cpu }) => cpu.throttledSeconds, format: formatSpan, isCost: true },
+  { name: "cpu lost, core-seconds", read: (run) => run.throttledCoreSeconds, format: formatNumber, isCost: true },
+  { name: "cpu cost", read: ({ cpu }) => cpu.cost, format: formatNumber, isCost: true },
+  { name: "memory used", read: ({ memory }) => memory.used, format: formatMemory, isCost: false },
+  { name: "memory request", read: ({ memory }) => memory.request, format: formatMemory, isCost: false },
+  { name: "memory limit", read: ({ memory }) => memory.limit ?? Infinity, format: formatMemory, isCost: false },
+  { name: "memory slack", read: ({ memory }) => memory.slack, format: formatMemory, isCost: true },
+  { name: "OOM kills", read: ({ oomKills }) => oomKills.length, format: formatNumber, isCost: true },
+  { name: "resizes", read: ({ resizes }) => resizes.length, format: formatNumber, isCost: false },
+  { name: "resizes per hour", read: ({ resizesPerHour }) => resizesPerHour, format: formatNumber, isCost: true },
 ];
 
 /** The figures of one container, of those runs that have it. */
@@ -198,7 +206,7 @@ function compareContainer(runs: readonly PolicyRun[], container: string): readon
   });
   const pods = runs.map(({ simulation }) => computeMeanPods(simulation));
   if (pods.every((count) => count === 1)) return figures;
-  return [{ name: "pods, mean", values: pods, format: formatRounded, best: null }, ...figures];
+  return [{ name: "pods, mean", values: pods, format: formatNumber, best: null }, ...figures];
 }
 
 function computeMeanPods({ replicas, seconds }: Simulation): number {

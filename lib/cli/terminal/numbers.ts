@@ -88,9 +88,9 @@ export function formatNumber(value: number): string {
 
 export type Unit = "cpu" | "memory" | "pods";
 
-/** An amount of millicores, bytes or pods. */
+/** An amount of millicores, bytes or pods that was measured; Infinity is `none`. */
 export function formatQuantity(amount: number, unit: Unit): string {
-  if (!Number.isFinite(amount)) return "-";
+  if (!Number.isFinite(amount)) return amount === Infinity ? "none" : "-";
   if (unit === "pods" || amount === 0) return formatNumber(amount);
   const [whole, small, isLarge] = unit === "cpu" ? ["", "m", amount >= 1000] : ["Gi", "Mi", amount >= 2 ** 30];
   const text = formatNumber(amount / (unit === "cpu" ? (isLarge ? 1000 : 1) : isLarge ? 2 ** 30 : 2 ** 20));
@@ -113,44 +113,6 @@ export function formatSpan(seconds: number): string {
     " ",
   );
 }
-
-// Runs of one workload under some policies, side by side: the figures, and who is better in which.
-
-export function formatMillicores(value: number): string {
-  return Number.isFinite(value) ? `${formatRounded(value)}m` : "none";
-}
-
-export function formatMebibytes(value: number): string {
-  return Number.isFinite(value) ? `${formatRounded(value)}Mi` : "none";
-}
-
-export function formatSeconds(value: number): string {
-  return `${formatRounded(value)}s`;
-}
-
-/** Three digits, whole where it is large. */
-export function formatRounded(value: number): string {
-  if (Number.isInteger(value)) return value.toLocaleString("en");
-  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en");
-  if (value > 0 && value < 0.005) return "<0.01";
-  return value >= 10 ? value.toFixed(1) : value.toFixed(2);
-}
-
-// The table of `podfit top`, as wide as the terminal: what matters least is left out first, and long names are cut.
-
-export function formatPods(count: number): string {
-  return count === 1 ? "1 pod" : `${count} pods`;
-}
-
-// From the records of a ScaledObject and its pods to why a workload has its number of pods.
-
-export function formatReplicas(count: number): string {
-  return `${count} ${count === 1 ? "replica" : "replicas"}`;
-}
-
-// `podfit replay` takes a trace through the fold again. A bug report is a trace: where this podfit decides otherwise
-// than the one that recorded it, it says which field differs; with another policy it says what that one would have
-// decided.
 
 export function formatCount(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;

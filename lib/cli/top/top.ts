@@ -12,7 +12,7 @@ import { fetchLatest } from "../connection/records.ts";
 import { explainPod } from "../explanation/explain_pod.ts";
 import { explainWorkload } from "../explanation/explain_workload.ts";
 import type { ContainerExplanation, PodExplanation } from "../explanation/explanation.ts";
-import { formatClock, formatPercent, formatPods, formatSize } from "../terminal/numbers.ts";
+import { formatClock, formatCount, formatPercent, formatSize } from "../terminal/numbers.ts";
 import { type Text, toJson, writeLines, writeOutput } from "../terminal/output.ts";
 import { fillScreen, getTextOptions, openScreen } from "../terminal/screen.ts";
 import { emphasize, type TextOptions } from "../terminal/text.ts";
@@ -301,7 +301,7 @@ function toColumns(resource: Resource): readonly Column[] {
 /** A workload has its number of pods there. */
 function showRequest(row: TopRow): string {
   if (row.kind === "container") return row.cpu.request === null ? "-" : formatSize(row.cpu.request, "cpu");
-  return row.replicas === null ? "-" : formatPods(row.replicas);
+  return row.replicas === null ? "-" : formatCount(row.replicas, "pod");
 }
 
 function showRatio(row: TopRow): string {
@@ -311,7 +311,7 @@ function showRatio(row: TopRow): string {
 
 function showWanted(row: TopRow): string {
   if (row.kind === "container") return formatWanted(row.cpu, "cpu");
-  return row.wanted === null || row.wanted === row.replicas ? "-" : formatPods(row.wanted);
+  return row.wanted === null || row.wanted === row.replicas ? "-" : formatCount(row.wanted, "pod");
 }
 
 /** `1500m`, `1500m/3` with a limit, `/3` of the limit alone. */

@@ -6,7 +6,7 @@ import { isRecord } from "../../../units/untrusted.ts";
 import { StartError } from "../../command/process.ts";
 import { selectLoads } from "../../loads/loads.ts";
 import type { ManifestObjects } from "../../manifests/objects.ts";
-import { formatRounded } from "../../terminal/numbers.ts";
+import { formatNumber, formatQuantity, formatSpan } from "../../terminal/numbers.ts";
 import { writeError } from "../../terminal/output.ts";
 import { openProgressLine } from "../../terminal/screen.ts";
 import { formatTable } from "../../terminal/text.ts";
@@ -65,11 +65,11 @@ export function formatRanked(ranked: readonly Ranked[]): string {
   const rows = ranked.slice(0, MAX_SHOWN).map((one, index) => [
     String(index + 1),
     one.isOnFront ? "*" : "",
-    `${formatRounded(one.slack)}m`,
-    `${formatRounded(one.under)}m`,
-    `${formatRounded(one.throttledSeconds)}s`,
-    formatRounded(one.oomKills),
-    formatRounded(one.resizesPerHour),
+    formatQuantity(one.slack, "cpu"),
+    formatQuantity(one.under, "cpu"),
+    formatSpan(one.throttledSeconds),
+    formatNumber(one.oomKills),
+    formatNumber(one.resizesPerHour),
     one.name,
   ]);
   const head = ["", "front", "slack", "under", "throttled", "OOM kills", "resizes/h", "policy"];
