@@ -4,6 +4,7 @@ import { explainPod } from "../../lib/cli/explanation/explain_pod.ts";
 import { explainWorkload } from "../../lib/cli/explanation/explain_workload.ts";
 import type { PodExplanation, WorkloadExplanation } from "../../lib/cli/explanation/explanation.ts";
 import { toCharacters } from "../../lib/cli/terminal/output.ts";
+import { createStyle } from "../../lib/cli/terminal/text.ts";
 import type { ClusterOptions } from "../../lib/embedded/cluster.ts";
 import type { Scope } from "../../lib/daemon/cluster/facts.ts";
 import { autoscaler, type LoadContainer, pod } from "../e2e/support/workloads.ts";
@@ -21,7 +22,7 @@ export const POLICY = {
 };
 
 /** As on a terminal without colour. */
-export const PLAIN = { hasColor: false, columns: 120 };
+export const PLAIN = { style: createStyle(false), columns: 120 };
 
 export interface ExplainRunOptions {
   /** Of the pod's one container "main". */

@@ -30,7 +30,7 @@ import type { Explanation } from "../explanation/explanation.ts";
 import { describePod, describeWorkload } from "../explanation/words.ts";
 import { type Text, toJson, writeError, writeLines, writeOutput } from "../terminal/output.ts";
 import { fillScreen, getTextOptions, openScreen, type Screen } from "../terminal/screen.ts";
-import { breakLines, emphasize, type TextOptions } from "../terminal/text.ts";
+import { breakLines, createStyle, type TextOptions } from "../terminal/text.ts";
 import type { ExplainOptions } from "./options.ts";
 import { collectRecords, createRecordsSource, hasEnoughRecords, UNKNOWN_WITHOUT_DAEMON } from "./without_daemon.ts";
 
@@ -339,8 +339,8 @@ function openScreenView(): View {
   function draw(trouble: string): void {
     screen ??= openScreen();
     screen.draw(({ columns, rows }) => {
-      const options = { hasColor: !Deno.noColor, columns };
-      const amiss = trouble === "" ? [] : breakLines(trouble, options).map((line) => emphasize(line, "bad", options));
+      const options = { style: createStyle(!Deno.noColor), columns };
+      const amiss = trouble === "" ? [] : breakLines(trouble, options).map((line) => options.style.yellow(line));
       return fillScreen([...amiss, ...shown === null ? [] : toText(shown, options)], rows);
     });
   }

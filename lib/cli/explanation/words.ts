@@ -12,7 +12,7 @@ import {
   formatWait,
 } from "../terminal/numbers.ts";
 import type { Text } from "../terminal/output.ts";
-import { breakLines, emphasize, formatTable, type TextOptions } from "../terminal/text.ts";
+import { breakLines, formatTable, type TextOptions } from "../terminal/text.ts";
 import { CAP_TEXTS } from "./explain_pod.ts";
 import { describeRules } from "./explain_workload.ts";
 import type {
@@ -30,7 +30,7 @@ import { formatSizeChange } from "./pod_needs.ts";
 /** Lines without their newlines. */
 export function describePod(pod: PodExplanation, options: TextOptions): readonly Text[] {
   const { namespace, name, node, qosClass, at, now, resize } = pod;
-  const lines: Text[] = breakLines(pod.answer, options).map((line) => emphasize(line, "strong", options));
+  const lines: Text[] = breakLines(pod.answer, options).map((line) => options.style.bold(line));
   const where = `pod ${namespace}/${name}, ${qosClass ?? "class unknown"}, on ${node ?? "no node"}`;
   lines.push("", `${where}; as of ${formatAgo(at, now)}`);
   if (resize !== null) {
@@ -50,7 +50,7 @@ function describeContainer(one: ContainerExplanation, pod: PodExplanation, optio
   const { kind, reason, message } = one.decision;
   const stands = one.count > 1 ? ` (so for ${formatAge(now - one.since)}, ${one.count} evaluations)` : "";
   return [
-    emphasize(heading, "strong", options),
+    options.style.bold(heading),
     ...breakLines(`  ${describeUsage(one, now)}`, { ...options, hang: 2 }),
     ...formatTable([toHeading(one), ...one.sides.map(toFieldRow)], (column) => column > 0 && column < 6).map((row) =>
       `  ${row}`
@@ -132,7 +132,7 @@ function describeTrial(trial: TrialExplanation, now: number, options: TextOption
     ...formatTable(gates.map((one) => toGateRow(one, now))).flatMap((row, index) => {
       const passes = gates[index]?.passes ?? true;
       return breakLines(`    ${row}`, { ...options, hang: 6 }).map((line) =>
-        passes ? line : emphasize(line, "bad", options)
+        passes ? line : options.style.yellow(line)
       );
     }),
   ];
@@ -202,9 +202,9 @@ export function describeWorkload(one: WorkloadExplanation, options: TextOptions)
   const section = (heading: string, lines: readonly string[]): readonly Text[] =>
     lines.length === 0
       ? []
-      : ["", emphasize(heading, "strong", options), ...lines.flatMap((line) => breakLines(`  ${line}`, hanging))];
+      : ["", options.style.bold(heading), ...lines.flatMap((line) => breakLines(`  ${line}`, hanging))];
   return [
-    ...breakLines(one.answer, options).map((line) => emphasize(line, "strong", options)),
+    ...breakLines(one.answer, options).map((line) => options.style.bold(line)),
     "",
     `${target} of namespace ${namespace}${by}; as of ${formatAgo(at, now)}`,
     ...kind === "workload" ? [] : [

@@ -4,7 +4,7 @@
  * The terminal is restored on every way out of the process.
  */
 import { TERMINAL, type Text, toLine, writeDiagnostic, writeOutput } from "./output.ts";
-import type { TextOptions } from "./text.ts";
+import { createStyle, type TextOptions } from "./text.ts";
 
 // The terminal that a demo draws on: frames in place, each in one write, on a screen of its own; given back as it was,
 // whatever ends the run.
@@ -76,7 +76,7 @@ const MIN_SIZE: ScreenSize = { columns: 80, rows: 24 };
 /** For what is printed once; a pipe's lines are as long as they are. */
 export function getTextOptions(): TextOptions {
   const isTerminal = Deno.stdout.isTerminal();
-  return { hasColor: isTerminal && !Deno.noColor, columns: isTerminal ? getConsoleSize().columns : Infinity };
+  return { style: createStyle(isTerminal && !Deno.noColor), columns: isTerminal ? getConsoleSize().columns : Infinity };
 }
 
 // Text of an explanation: colours where a terminal shows them, tables, and lines that end where the terminal does.

@@ -60,22 +60,11 @@ export function getStdoutStyle(when: ColorWhen, noColor: string | undefined): St
   return createStyle(isColored(when, { isTerminal: Deno.stdout.isTerminal(), noColor }));
 }
 
-// Text of an explanation: colours where a terminal shows them, tables, and lines that end where the terminal does.
-
-const [PLAIN, COLORED] = [createStyle(false), createStyle(true)];
-
-/** `bad`: what waits for something. */
-type Emphasis = "strong" | "bad";
-
+/** How a text is laid out. */
 export interface TextOptions {
-  readonly hasColor: boolean;
+  readonly style: Style;
   /** Characters across; Infinity = lines are as long as they are. */
   readonly columns: number;
-}
-
-export function emphasize(text: string, paint: Emphasis, { hasColor }: Pick<TextOptions, "hasColor">): Text {
-  const style = hasColor ? COLORED : PLAIN;
-  return paint === "strong" ? style.bold(text) : style.yellow(text);
 }
 
 /** Broken at spaces; what follows is indented as the first line is, by that much more. */

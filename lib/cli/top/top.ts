@@ -15,7 +15,7 @@ import type { ContainerExplanation, PodExplanation } from "../explanation/explan
 import { formatClock, formatCount, formatPercent, formatSize } from "../terminal/numbers.ts";
 import { type Text, toJson, writeLines, writeOutput } from "../terminal/output.ts";
 import { fillScreen, getTextOptions, openScreen } from "../terminal/screen.ts";
-import { emphasize, type TextOptions } from "../terminal/text.ts";
+import { createStyle, type TextOptions } from "../terminal/text.ts";
 import type { Sort, TopOptions } from "./options.ts";
 
 // `podfit top`: what tracked pods use, have and want.
@@ -62,7 +62,7 @@ async function watch(access: Access, options: TopOptions, signal: AbortSignal): 
       const heading = `podfit top  ${
         formatClock(now, now)
       }  ${rows.length} rows, ${held} wait for something  ${failure}`;
-      return fillScreen([heading, "", ...toText(rows, { hasColor: !Deno.noColor, columns })], height);
+      return fillScreen([heading, "", ...toText(rows, { style: createStyle(!Deno.noColor), columns })], height);
     });
     if (screen === null) print(rows, options);
     await systemClock.sleep(WATCH_MS, signal).catch(() => {});
@@ -243,8 +243,8 @@ export function toTopTable(rows: readonly TopRow[], options: TextOptions): reado
   const lines = rows.map((row) => formatRow(columns.map(({ read }) => read(row)), { columns, widths }));
   const heading = formatRow(columns.map(({ title }) => title), { columns, widths });
   return [
-    emphasize(heading, "strong", options),
-    ...lines.map((line, at) => rows[at]?.isHeld === true ? emphasize(line, "bad", options) : line),
+    options.style.bold(heading),
+    ...lines.map((line, at) => rows[at]?.isHeld === true ? options.style.yellow(line) : line),
   ];
 }
 

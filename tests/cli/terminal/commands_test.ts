@@ -4,6 +4,7 @@ import { parseAll } from "../../../lib/runtime/yaml.ts";
 import { describePod } from "../../../lib/cli/explanation/words.ts";
 import { explainPod } from "../../../lib/cli/explanation/explain_pod.ts";
 import { toCharacters, toJson } from "../../../lib/cli/terminal/output.ts";
+import { createStyle, type Style } from "../../../lib/cli/terminal/text.ts";
 import { toRows, toTopTable } from "../../../lib/cli/top/top.ts";
 import { parseLine } from "../../../lib/record/parse.ts";
 import { formatLine, type RecordLine } from "../../../lib/record/record.ts";
@@ -46,14 +47,14 @@ Deno.test("on a terminal with colours, podfit top and explain show hostile names
   const now = lines.at(-1)?.since ?? 0;
   const pod = explainPod(lines.filter((line) => line.kind === "pod"), { now });
   assert(pod !== null);
-  const print = (hasColor: boolean) =>
+  const print = (style: Style) =>
     [
-      ...describePod(pod, { hasColor, columns: 80 }),
-      ...toTopTable(toRows(lines.slice(-1), now).map((row) => ({ ...row, isHeld: true })), { hasColor, columns: 200 }),
+      ...describePod(pod, { style, columns: 80 }),
+      ...toTopTable(toRows(lines.slice(-1), now).map((row) => ({ ...row, isHeld: true })), { style, columns: 200 }),
     ].map(toCharacters).join("\n");
-  assertHarmless(print(false), "without colours");
+  assertHarmless(print(createStyle(false)), "without colours");
   // deno-lint-ignore no-control-regex
-  assertEquals(print(true).replaceAll(/\x1b\[(1|22|33|39)m/g, ""), print(false));
+  assertEquals(print(createStyle(true)).replaceAll(/\x1b\[(1|22|33|39)m/g, ""), print(createStyle(false)));
 });
 
 Deno.test("podfit record prints lines that hold the names, and no control character", async () => {

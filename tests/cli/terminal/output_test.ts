@@ -1,7 +1,7 @@
 /** The one writer: what it takes out of strings, what it lets pass of podfit's own, and that JSON keeps its values. */
 import { assert, assertEquals } from "#assert";
 import { fillScreen, openScreen } from "../../../lib/cli/terminal/screen.ts";
-import { createStyle, emphasize } from "../../../lib/cli/terminal/text.ts";
+import { createStyle } from "../../../lib/cli/terminal/text.ts";
 import { render } from "../../../lib/cli/demo/drawing.ts";
 import { TERMINAL, type Text, toCharacters, toJson, toLine, toStyle } from "../../../lib/cli/terminal/output.ts";
 import { assertHarmless, HOSTILE, UNSEEN } from "../../support/hostile_text.ts";
@@ -45,8 +45,8 @@ Deno.test("sequences of podfit's own pass, and those in a text that they style d
   const shown = "a\ufffd[8mb\ufffd[0m\ufffd1m";
   const cases: readonly (readonly [Text, string])[] = [
     [createStyle(true).red(evil), `\x1b[31m${shown}\x1b[39m`],
-    [emphasize(evil, "strong", { hasColor: true }), `\x1b[1m${shown}\x1b[22m`],
-    [emphasize(evil, "bad", { hasColor: false }), shown],
+    [createStyle(true).bold(evil), `\x1b[1m${shown}\x1b[22m`],
+    [createStyle(false).yellow(evil), shown],
     [render([{ text: evil, style: "up" }], true), `\x1b[1;32m${shown}\x1b[0m`],
     [fillScreen([evil], 2), `${shown}\x1b[K\x1b[K`],
     [[TERMINAL.toLineStart, TERMINAL.clearLineEnd, evil], `\r\x1b[K${shown}`],

@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "#assert";
 import { filterRows, sortRows, type TopRow, toRows, toTopTable } from "../../../lib/cli/top/top.ts";
 import { toCharacters } from "../../../lib/cli/terminal/output.ts";
+import { createStyle } from "../../../lib/cli/terminal/text.ts";
 import { autoscaler, deployment, pod } from "../../e2e/support/workloads.ts";
 import { ExplainRun, POLICY, SIDE } from "../../support/explain_run.ts";
 import { keepLines } from "../../support/record_lines.ts";
@@ -43,7 +44,7 @@ const TABLE = [
 
 Deno.test("top lists what containers use, have and want, what holds them, and workloads with replicas, by name", async () => {
   const rows = await list();
-  assertEquals(toLines(sortRows(rows, "name"), { hasColor: false, columns: Infinity }), TABLE);
+  assertEquals(toLines(sortRows(rows, "name"), { style: createStyle(false), columns: Infinity }), TABLE);
 
   const names = (sort: Parameters<typeof sortRows>[1]) => sortRows(rows, sort).map(({ name }) => name);
   assertEquals(names("cpu"), ["keen", "calm", "deployment/web"]);
@@ -53,7 +54,7 @@ Deno.test("top lists what containers use, have and want, what holds them, and wo
   assertEquals(filterRows(rows, "deployment/").map(({ gate }) => gate), ["TooManyReplicas"]);
 
   for (const columns of [110, 100, 90, 80, 70, 60, 50]) {
-    const table = toLines(sortRows(rows, "name"), { hasColor: false, columns });
+    const table = toLines(sortRows(rows, "name"), { style: createStyle(false), columns });
     assert(table.every((line) => line.length <= columns), `${columns}:\n${table.join("\n")}`);
     assert(table.some((line) => line.endsWith("Cooldown")), table.join("\n"));
   }
@@ -61,9 +62,9 @@ Deno.test("top lists what containers use, have and want, what holds them, and wo
 
 Deno.test("top paints the rows that wait for something, on a terminal with colour only", async () => {
   const rows = sortRows(await list(), "name");
-  const [, calm = "", , keen = ""] = toLines(rows, { hasColor: true, columns: 200 });
+  const [, calm = "", , keen = ""] = toLines(rows, { style: createStyle(true), columns: 200 });
   assertEquals([calm.startsWith("\x1b[33m"), keen.startsWith("\x1b[33m")], [false, true]);
-  assert(toLines(rows, { hasColor: false, columns: 200 }).every((line) => !line.includes("\x1b")));
+  assert(toLines(rows, { style: createStyle(false), columns: 200 }).every((line) => !line.includes("\x1b")));
 });
 
 Deno.test("top cuts long names in the middle where the terminal is narrow", () => {
@@ -79,7 +80,7 @@ Deno.test("top cuts long names in the middle where the terminal is narrow", () =
     cpu: none,
     memory: none,
   };
-  const [, line = ""] = toLines([row], { hasColor: false, columns: 60 });
+  const [, line = ""] = toLines([row], { style: createStyle(false), columns: 60 });
   assert(line.length <= 60 && line.includes("…") && line.includes("x2x4k "), line);
 });
 
