@@ -5,6 +5,7 @@ import type { NamedLoad } from "../../../simulate/load.ts";
 import { isRecord } from "../../../units/untrusted.ts";
 import { StartError } from "../../command/process.ts";
 import { selectLoads } from "../../loads/loads.ts";
+import type { Manifest } from "../../manifests/files.ts";
 import type { ManifestObjects } from "../../manifests/objects.ts";
 import { formatNumber, formatQuantity, formatSpan } from "../../terminal/numbers.ts";
 import { writeError } from "../../terminal/output.ts";
@@ -12,7 +13,7 @@ import { openProgressLine } from "../../terminal/screen.ts";
 import { formatTable } from "../../terminal/text.ts";
 import type { ReportCandidate } from "../html/report.ts";
 import type { SimulateOptions } from "../options.ts";
-import { type Manifest, shareLoad, type Totals, type Trial, type Tried, tryPolicy } from "./try_policy.ts";
+import { shareLoad, type Totals, type Trial, type Tried, tryPolicy } from "./try_policy.ts";
 import { type PolicyWorker, startWorker } from "./worker.ts";
 
 // `podfit simulate --sweep`: tries many policies on one load, and ranks them.

@@ -12,6 +12,7 @@ import { parseAutoscaler } from "../../../resources/pod_resource_autoscaler/pars
 import type { Load, Loads } from "../../../simulate/load.ts";
 import { type ContainerRun, simulate } from "../../../simulate/simulate.ts";
 import { matches } from "../../../units/selector.ts";
+import type { Manifest } from "../../manifests/files.ts";
 import { type ManifestObjects, withUid, type WorkloadObject } from "../../manifests/objects.ts";
 
 // Tries one policy on the workloads of a sweep: what it comes to, as plain data that workers pass on.
@@ -107,9 +108,6 @@ function addUp(runs: readonly ContainerRun[]): Totals {
 }
 
 // Which policies does a sweep try? Every combination of the values of its fields, put into the given manifests.
-
-/** An autoscaler's manifest, unchecked. */
-export type Manifest = Readonly<Record<string, unknown>>;
 
 // Which workloads are simulated, under which autoscalers? As the daemon matches them, of what the files hold.
 

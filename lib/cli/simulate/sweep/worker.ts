@@ -4,7 +4,8 @@
  * The worker runs this module itself, so it is found in a bundle, too. It listens when its name says that it is such a
  * worker.
  */
-import { type Manifest, type Trial, type Tried, tryPolicy } from "./try_policy.ts";
+import type { Manifest } from "../../manifests/files.ts";
+import { type Trial, type Tried, tryPolicy } from "./try_policy.ts";
 
 // Policies tried in a worker. The worker runs this very module: so it is found wherever the module is, also in the
 // chunk of a bundle, and there it begins to listen.
