@@ -11,8 +11,6 @@ import { createProgram } from "./run/options.ts";
 import { run } from "./run/run.ts";
 import { writeDiagnostic, writeError } from "./terminal/output.ts";
 
-// The command line: runs the command that the arguments name, and turns a start-up error into one clear line.
-
 /** Runs a command to its end and sets the exit code of the process. Never rejects. */
 export async function main(args: readonly string[]): Promise<void> {
   const commands = createCommands(async (work) => void (Deno.exitCode = await work()));

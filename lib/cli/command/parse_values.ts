@@ -11,9 +11,6 @@ import { parseDuration } from "../../units/time.ts";
 import { quote } from "../../units/untrusted.ts";
 import { StartError } from "./process.ts";
 
-// What do the values of flags and variables mean? Each is refused with one line that names where it was written, what
-// was written and what would be right.
-
 /** A value and where it was written: `--listen` or `PODFIT_LISTEN`. */
 export interface FlagValue {
   readonly name: string;
@@ -129,8 +126,6 @@ function refuse({ name, text }: FlagValue, why: string): StartError {
   return new StartError(`Cannot read ${name} "${text}": ${why}`);
 }
 
-// What a command is asked about, in kubectl's words: `web-1`, `pod/web-1`, `deploy/web`, `scaledobject.keda.sh/web`.
-
 export type SubjectKind = "pod" | "deployment" | "statefulset" | "daemonset" | "scaledobject";
 
 export interface Subject<Kind extends SubjectKind = SubjectKind> {
@@ -147,7 +142,7 @@ const KIND_WORDS: Readonly<Record<SubjectKind, readonly string[]>> = {
   scaledobject: ["scaledobject", "scaledobjects", "so", "scaledobject.keda.sh"],
 };
 
-/** A name alone is a pod's, where pods are among the kinds; a kind counts in any case. Throws a StartError that says what to write. */
+/** A name without a kind is a pod's, if pods are among the kinds. Case does not count. Throws a StartError. */
 export function parseSubject<Kind extends SubjectKind>(text: string, kinds: readonly Kind[]): Subject<Kind> {
   const parts = text.split("/");
   const [word = "", name = ""] = parts.length === 1 ? ["pod", text] : parts;
@@ -163,8 +158,6 @@ export function describeSubjects(kinds: readonly SubjectKind[]): string {
   const words = [...(kinds.includes("pod") ? ["POD"] : []), ...kinds.map((kind) => `${kind}/NAME`)];
   return `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
-
-// `--from prometheus URL QUERY` and `--for`: what they say.
 
 /** What the flags say. */
 export interface PrometheusQuery {
@@ -194,7 +187,7 @@ export function parsePrometheusFlags(
 
 const DAY_HOURS = 24;
 
-/** Reads `--for`: days too, which people think in and Go's durations lack. */
+/** Returns `--for` in milliseconds. Days are allowed, which Go's durations lack. Throws a StartError. */
 export function parseTimeSpan(text: string): number {
   const [, days] = /^(\d{1,3})d$/.exec(text) ?? [];
   const ms = parseMs({ name: "--for", text: days === undefined ? text : `${Number(days) * DAY_HOURS}h` });

@@ -7,11 +7,7 @@
 import project from "../../../deno.json" with { type: "json" };
 import { toLine } from "../terminal/output.ts";
 
-// The version of podfit, out of deno.json.
-
 export const VERSION: string = project.version;
-
-// What is podfit called by whoever runs it? A plug-in of kubectl is a program of another name.
 
 /** How the process was started. */
 interface Invocation {
@@ -29,14 +25,12 @@ export function getProgramName({ isStandalone, getExecPath, mainModule }: Invoca
   return /(^|[/\\])kubectl-podfit(\.\w+)?$/.test(file) ? "kubectl podfit" : "podfit";
 }
 
-// The exit codes of every command: what scripts go by, so a code never changes what it means.
-
 export const EXIT = {
   /** Done, and nothing was wrong. */
   ok: 0,
-  /** A check found something, or podfit could not start: stderr says what. */
+  /** A check found something, or podfit could not start. stderr has the reason. */
   failed: 1,
-  /** A command that answers with 1 could not be asked: a flag, a file or a cluster is no good. */
+  /** A command that answers with 1 has no answer: a flag, a file or a cluster is invalid. */
   unusable: 2,
   /** A second SIGINT or SIGTERM, which does not wait. */
   interrupted: 130,
@@ -57,9 +51,7 @@ export function formatExitCodes(): string {
   return ["", "Exit codes:", ...rows].join("\n");
 }
 
-// What keeps podfit from its work, in words that are printed as they are.
-
-/** A reason not to start, as one line that says what to do. */
+/** A reason not to start, as one line. It includes what to do. */
 export class StartError extends Error {
   override readonly name = "StartError";
 }
@@ -77,8 +69,6 @@ function toOneLine(message: string): string {
   const line = toLine(message.replace(/ \(os error \d+\)(: \w+ '[^']*')?/, "")).replace(/ +/g, " ").trim();
   return line.length <= MAX_LINE_LENGTH ? line : `${line.slice(0, MAX_LINE_LENGTH)}...`;
 }
-
-// Turns SIGTERM and SIGINT into an AbortSignal.
 
 /** Disposal stops listening. */
 interface StopSignal extends Disposable {

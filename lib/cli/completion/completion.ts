@@ -17,8 +17,6 @@ import {
   type Values,
 } from "./spec.ts";
 
-// `podfit completion` prints a script that makes a shell complete podfit's commands, flags and their values.
-
 const FORMATS: Readonly<Record<Shell, (spec: CommandSpec) => string>> = {
   bash: formatBash,
   zsh: formatZsh,
@@ -32,13 +30,10 @@ export function completion({ shell, program }: CompletionOptions): number {
   return EXIT.ok;
 }
 
-/** Gives the script. */
+/** Returns the script. */
 export function formatCompletion(shell: Shell, program: Command): string {
   return FORMATS[shell](toCommandSpec(program));
 }
-
-// The script for bash, 3.2 and later, as macOS has it, and the one that kubectl runs for its plug-in.
-// https://www.gnu.org/software/bash/manual/html_node/Programmable-Completion.html
 
 /** For `source <(podfit completion bash)`. */
 function formatBash(spec: CommandSpec): string {
@@ -138,9 +133,6 @@ _podfit() {
   fi
 }`;
 
-// The script for zsh, which shows descriptions beside the words.
-// https://zsh.sourceforge.io/Doc/Release/Completion-System.html
-
 /** For `source <(podfit completion zsh)` after compinit, or a file `_podfit` in fpath. */
 function formatZsh(spec: CommandSpec): string {
   return [
@@ -218,8 +210,6 @@ _podfit() {
 if [[ \${funcstack[1]} == _podfit ]]; then _podfit "$@"; else compdef _podfit podfit kubectl-podfit; fi
 `;
 
-// The script for fish. https://fishshell.com/docs/current/completions.html
-
 /** For `podfit completion fish | source`. */
 function formatFish(spec: CommandSpec): string {
   const paths = listCommands(spec).map(({ path }) => path).filter((path) => path !== PROGRAM);
@@ -234,7 +224,7 @@ function formatFish(spec: CommandSpec): string {
   );
 }
 
-/** `__podfit_at COMMAND`: are the words that stand there those of this command? */
+/** `__podfit_at COMMAND`: are the typed words those of this command? */
 function formatFishAt(paths: readonly string[]): readonly string[] {
   return [
     "function __podfit_at",
@@ -257,7 +247,7 @@ function formatFishCommand({ commands, flags, values }: CommandSpec, start: stri
 
 function formatFishFlag({ names, description, values, isOptional }: FlagSpec): string {
   const words = names.map((name) => name.startsWith("--") ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`);
-  // -x: it needs a value, which is no file's name.
+  // -x: it needs a value, and the value is not a file name.
   const needs = values === null || isOptional ? [] : [values.kind === "file" ? "-r" : "-x"];
   const offered = values === null ? [] : formatFishValues(values);
   return [...words, ...needs, ...offered, "-d", quoteFish(description)].join(" ");
@@ -268,8 +258,6 @@ function formatFishValues(values: Values): readonly string[] {
   if (values.kind === "directory") return ["-a '(__fish_complete_directories)'"];
   return values.kind === "file" ? ["-F"] : [];
 }
-
-// The tables that the scripts of bash and zsh go by: two functions that print what may stand where.
 
 /**
  * `_podfit_values COMMAND FLAG` prints what the flag takes, one a line: words, or `:file`, `:files`, `:directory`, `:any`; nothing for
@@ -315,8 +303,6 @@ function toWords(values: Values): readonly string[] {
 function formatFunction(name: string, subject: string, cases: readonly string[]): string {
   return [`${name}() {`, `  case ${subject} in`, ...cases.map((one) => `    ${one}`), "  esac", "}"].join("\n");
 }
-
-// Texts within scripts of shells.
 
 /** In single quotes, as sh, bash and zsh read them. */
 function quoteSh(text: string): string {

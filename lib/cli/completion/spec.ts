@@ -5,13 +5,9 @@
  */
 import type { Argument, Command, Option } from "commander";
 
-// Whose scripts there are; `kubectl` is what kubectl asks about its plug-in.
-
 export const SHELLS = ["bash", "zsh", "fish", "kubectl"] as const;
 
 export type Shell = typeof SHELLS[number];
-
-// What may be typed, as plain data out of the commander program: nothing of it is listed by hand.
 
 /** A command, or podfit itself. */
 export interface CommandSpec {
@@ -21,7 +17,7 @@ export interface CommandSpec {
   readonly description: string;
   readonly flags: readonly FlagSpec[];
   readonly commands: readonly CommandSpec[];
-  /** What stands in the place of its arguments. */
+  /** The values that its argument may have. */
   readonly values: Values;
 }
 
@@ -37,7 +33,7 @@ export interface FlagSpec {
   readonly isVariadic: boolean;
 }
 
-/** What a value may be; `any` = nobody but the user knows. */
+/** The values that a flag or argument may have; `any` = only the user can know. */
 export type Values =
   | { readonly kind: "words"; readonly words: readonly string[] }
   | { readonly kind: "file" | "directory" | "any" | "none" };
@@ -76,7 +72,7 @@ function toFlag(option: Option): FlagSpec {
   };
 }
 
-/** The placeholder is all that says that something is a file. */
+/** Only the placeholder shows that a value is a file. */
 function toValues({ argChoices }: Pick<Option | Argument, "argChoices">, placeholder: string): Values {
   if (argChoices !== undefined && argChoices.length > 0) return { kind: "words", words: argChoices };
   if (/boolean/i.test(placeholder)) return { kind: "words", words: ["true", "false"] };

@@ -8,8 +8,6 @@ import { parseNamespace } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";
 import { getServerEnvironment, type ServerChoice } from "./api_server.ts";
 
-// The flags by which explain, record and top reach podfits.
-
 /** Where podfits and their records are. */
 export interface AccessOptions {
   readonly server: ServerChoice;
@@ -17,11 +15,11 @@ export interface AccessOptions {
   readonly url: string | null;
   readonly tokenFile: string | null;
   readonly podfitNamespace: string | null;
-  /** Of what is asked about; `null` = that of the context, or default. */
+  /** Namespace of the subject; `null` = that of the context, or default. */
   readonly namespace: string | null;
 }
 
-/** What commander gives of the flags. */
+/** The flags as commander parses them. */
 export type AccessFlags = Readonly<{
   kubeconfig?: readonly string[];
   context?: string;

@@ -16,8 +16,6 @@ import { openMetricsApi } from "../../usage/metrics_api/watch.ts";
 import type { WatchUsage } from "../../usage/source.ts";
 import { toStartError, VERSION } from "../command/process.ts";
 
-// Opens the API server that flags and variables name, for every command that asks one.
-
 /** Where the server may be named. */
 export interface ServerChoice {
   /** Of `--kubeconfig`. */
@@ -46,7 +44,7 @@ export function getServerEnvironment(getEnv: (name: string) => string | undefine
   };
 }
 
-/** Rejects with a StartError that says what to do. */
+/** Resolves to the API server. Rejects with a StartError whose message includes what to do. */
 export async function connectTo(
   { kubeconfigPaths, context, environment }: ServerChoice,
   signal: AbortSignal,
@@ -68,9 +66,6 @@ export async function connectTo(
     throw toStartError(error);
   }
 }
-
-// Usage for a command that looks by itself: the kubelets' summaries through the API server; where those may not be
-// read, metrics.k8s.io.
 
 interface UsageOptions {
   readonly clock: Clock;
@@ -99,8 +94,6 @@ export function openUsage(server: ApiServer, { clock, namespaces }: UsageOptions
     },
   };
 }
-
-// The daemon command: serves health and metrics, connects, waits for what a start needs, runs until a signal ends it.
 
 /** Replicas are set only where they are asked for (R1): all that is for them alone is loaded then. */
 export async function createReplicasOptions(

@@ -15,10 +15,7 @@ import type { AccessOptions } from "./access_options.ts";
 import { connectTo } from "./api_server.ts";
 import { createDebugListener, DebugError, type DebugListener, NOTHING_KNOWN, toSearch } from "./records.ts";
 
-// What explain, record and top do around their answers: open the way, end by a signal, say what went wrong, and see
-// what a terminal shows.
-
-/** Resolves to the exit code: 0 = answered, or ended by a signal; 1 = there is no answer, which is told. */
+/** Resolves to the exit code: 0 = answered, or ended by a signal; 1 = no answer, and stderr has the reason. */
 export async function withAccess(
   options: AccessOptions,
   work: (access: Access, signal: AbortSignal) => Promise<void>,
@@ -37,13 +34,11 @@ export async function withAccess(
   }
 }
 
-// How explain, record and top reach podfits, opened.
-
 /** An open way; disposal closes it. */
 export interface Access extends AsyncDisposable {
   /** `null` where a podfit's address is given. */
   readonly server: ApiServer | null;
-  /** Of what is asked about: that of -n, or of the context. */
+  /** Namespace of the subject: that of -n, or of the context. */
   readonly namespace: string;
   /** Throws a DebugError. */
   readonly open: (
@@ -81,9 +76,6 @@ async function readToken(path: string): Promise<string> {
   }
 }
 
-// The records of the podfit that owns a pod, through the API server's `pods/proxy`: the leader by its Lease, the agent
-// of the pod's node, or the sidecar.
-
 /** Whose podfit is looked for. */
 export interface PodfitQuery {
   /** `null` = of all namespaces. */
@@ -98,7 +90,7 @@ export interface PodfitQuery {
 
 type Server = Pick<ApiServer, "origin" | "transport">;
 
-/** One for each podfit that may know of it, the likeliest first; at least one. Throws a DebugError that says what to do. */
+/** Returns the podfits that may have a record of it, the likeliest first; at least one. Throws a DebugError. */
 export async function openPodfits(
   server: Server,
   wanted: PodfitQuery,
@@ -154,7 +146,7 @@ async function findOwners(
   return [...leaders.flatMap((one) => one ?? []), ...agents, ...sidecars];
 }
 
-/** Of several installs each has a Lease of its own, or one pod. */
+/** Each of several installs has its own Lease, or one pod. */
 function toRelease({ namespace, name, lease }: PodfitPod): string {
   return lease === null ? `pod ${namespace}/${name}` : `lease ${lease.namespace}/${lease.name}`;
 }
@@ -198,7 +190,7 @@ function openProxy(server: Server, pod: PodfitPod): DebugListener {
   });
 }
 
-/** What podfit says comes as it is. */
+/** The message of podfit is printed unchanged. */
 function toProxyError({ status }: Response, text: string, pod: PodfitPod): DebugError {
   const says = text.trim().split("\n")[0] ?? "";
   const what = `Cannot ask podfit "${formatPodName(pod)}"`;
@@ -265,8 +257,6 @@ function toJson(text: string): unknown {
   }
 }
 
-// A podfit's debug listener by its address, such as that of `kubectl port-forward`.
-
 interface UrlOptions {
   /** Without a slash at its end. */
   readonly url: string;
@@ -315,9 +305,6 @@ function toUrlError({ status }: Response, text: string, base: string): DebugErro
   return new DebugError("BadAnswer", `Cannot read records of "${base}": it answered ${status} ${says}`.trim());
 }
 
-// Which pods of a cluster are podfits, in which mode, and where their records are: read from what the chart writes
-// into them.
-
 /** The chart's modes: one Deployment, one podfit on each node, one in each pod. */
 const MODES = ["central", "node-local", "sidecar"] as const;
 
@@ -333,14 +320,14 @@ interface PodfitPod {
   /** The port of --debug-listen; `null` = it has none. */
   readonly debugPort: number | null;
   readonly isTls: boolean;
-  /** Who of several leads; `null` where they elect nobody. */
+  /** The name of the leader; `null` where there is no election. */
   readonly lease: { readonly namespace: string; readonly name: string } | null;
 }
 
-/** What the chart gives its pods under whatever name it is installed, and its users the pods with a sidecar (C17). */
+/** Labels and flags that the chart gives its pods under any release name, and users give pods with a sidecar. */
 const LABEL = "podfit.dev/mode";
 
-/** Of the pods of podfits in these modes. */
+/** Returns the pods of podfits in these modes. */
 function selectModes(modes: readonly PodfitMode[]): string {
   return `${LABEL} in (${modes.join(",")})`;
 }

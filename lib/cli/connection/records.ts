@@ -9,8 +9,6 @@ import type { RecordLine } from "../../record/record.ts";
 import { Semaphore } from "../../runtime/limits.ts";
 import { toStartError } from "../command/process.ts";
 
-// A podfit's `/debug/records`, however it is reached.
-
 /** What is asked for; `/debug/records?namespace=NS&pod=NAME` and the like. */
 export interface DebugQuery {
   readonly namespace?: string;
@@ -47,7 +45,7 @@ export type DebugReason =
   | "Unreachable"
   | "BadAnswer";
 
-/** One line that says what to do. */
+/** One line that includes what to do. */
 export class DebugError extends Error {
   override readonly name = "DebugError";
   readonly reason: DebugReason;
@@ -68,13 +66,10 @@ export function toSearch(query: DebugQuery): string {
 /** How the debug listener's 404 begins, unlike that of a listener without records. */
 export const NOTHING_KNOWN = /^Nothing is known of /;
 
-// JSON lines of `/debug/records` as they come: each is read as soon as it is whole, and one that is cut off is left
-// out.
-
 /** A pod of many containers has some 100,000. */
 const MAX_LINE_BYTES = 16 * 2 ** 20;
 
-/** Throws what readTexts() throws, and a DebugError for what is no line of this podfit's version. */
+/** Throws what readTexts() throws, and a DebugError for a line of another version of podfit. */
 async function* readRecords(response: Response, signal: AbortSignal): AsyncGenerator<RecordLine> {
   for await (const texts of readTexts(response, { signal })) {
     for (const text of texts) if (text.trim() !== "") yield parseRecordLine(text);
@@ -115,8 +110,6 @@ function parseRecordLine(text: string): RecordLine {
   throw new DebugError("BadAnswer", `${problem?.message ?? "Cannot read the line"}${place}`);
 }
 
-// Podfits that are asked for records: one of them, and one after the other.
-
 export function createDebugListener(name: string, open: DebugListener["open"]): DebugListener {
   return {
     name,
@@ -127,7 +120,7 @@ export function createDebugListener(name: string, open: DebugListener["open"]): 
   };
 }
 
-/** The answer of the first that gives one; there is at least one. Rejects with what stood in the way, where one may have known. */
+/** Resolves to the first answer of at least one source. Rejects with the error of a source that may have a record. */
 export async function askUntilAnswered<Source extends DebugSource, Answer>(
   sources: readonly Source[],
   ask: (source: Source) => Promise<Answer>,
@@ -144,8 +137,6 @@ export async function askUntilAnswered<Source extends DebugSource, Answer>(
   throw failure;
 }
 
-// The records that an explanation is made of, asked of every podfit that may have them.
-
 export interface RecordsOptions {
   readonly namespace: string;
   readonly signal: AbortSignal;
@@ -157,7 +148,7 @@ export interface RecordsOptions {
 /** There may be a podfit on each of a thousand nodes. */
 const MAX_AT_ONCE = 16;
 
-/** Lines beyond this are none of an hour of one pod. */
+/** One hour of one pod has fewer lines. */
 const MAX_LINES = 50_000;
 
 /** The newest line of everything that any of them has. */

@@ -18,10 +18,7 @@ import { newStory, nextStory, type Story } from "./story.ts";
 import { listTotals } from "./totals.ts";
 import { openWorld } from "./world.ts";
 
-// `podfit demo`: the daemon as it is against an embedded cluster on a faster clock, shown while it runs, and what came
-// of it beside the same cluster without podfit.
-
-/** Resolves to the exit code: 0 when the time was up, when a signal came, or when nobody reads any more. */
+/** Resolves to the exit code: 0 at the end of the time, after a signal, or when the reader of stdout has ended. */
 export async function demo({ scene, speed, seconds, keeps, color }: DemoOptions): Promise<number> {
   using ending = listenForSignals();
   const clock = scaleClock(systemClock, speed);
@@ -51,7 +48,7 @@ export async function demo({ scene, speed, seconds, keeps, color }: DemoOptions)
       if (!view.show(story, readProgress())) return EXIT.ok;
     }
   } finally {
-    // Before the world ends, which takes its time: whoever is impatient has the terminal back by then.
+    // Before the world ends, which takes time: the terminal is usable at once.
     view[Symbol.dispose]();
   }
   view.conclude(story, readProgress(), listAdvice(scene));
@@ -75,14 +72,12 @@ function listAdvice(scene: SceneName): readonly string[] {
   ];
 }
 
-// How a demo is shown while it runs: frames on a terminal, or each event as a plain line where there is none.
-
 /** How fast the run is and how far. */
 type Progress = Pick<FrameOptions, "speed" | "progress">;
 
-/** Where a story is shown; disposal gives the terminal back. */
+/** Where a story is shown. Disposal restores the terminal. */
 interface View extends Disposable {
-  /** False when nobody looks any more. */
+  /** Returns false when the reader of stdout has ended. */
   readonly show: (story: Story, progress: Progress) => boolean;
   /** What stays, once the view is gone. */
   readonly conclude: (story: Story, progress: Progress, advice: readonly string[]) => void;
@@ -127,7 +122,7 @@ const HEADINGS: Readonly<Record<SceneName, string>> = {
   both: "podfit demo: sizes and number of pods on an embedded cluster, with podfit and with an HPA alone",
 };
 
-/** A frame of the least height, with room for some more of what happened. */
+/** Rows of a frame of the minimum height, plus some rows for events. */
 const FINAL_ROWS = 26;
 
 function print(lines: readonly Line[], hasColor: boolean): boolean {

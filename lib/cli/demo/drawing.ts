@@ -4,9 +4,7 @@
 import { type Text, toLine, toStyle } from "../terminal/output.ts";
 import type { Point } from "./story.ts";
 
-// Lines of styled text, cut and filled to a width, with colours of a terminal or without; and amounts as they read.
-
-/** What a piece of text stands for; the terminal's colours follow from it. */
+/** The meaning of a piece of text. The terminal's colours follow from it. */
 type SpanStyle = keyof typeof CODES;
 
 /** A piece of text of one style. */
@@ -53,7 +51,7 @@ export function fitWidth(line: Line, width: number): Line {
   return left > 0 ? [...fitted, { text: " ".repeat(left) }] : fitted;
 }
 
-/** The one at the left end, the other at the right; where there is no room for both, the left one. */
+/** The left text at the left end, the right one at the right. If both do not fit, only the left one. */
 export function spread(left: Line, right: Line, width: number): Line {
   const gap = width - lengthOf(left) - lengthOf(right);
   return fitWidth(gap < 2 ? left : [...left, { text: " ".repeat(gap) }, ...right], width);
@@ -77,8 +75,6 @@ export function trimEnd(line: Line): Line {
   const end = line.findLastIndex(({ text }) => text.trimEnd() !== "");
   return line.slice(0, end + 1).map((span, at) => at === end ? { ...span, text: span.text.trimEnd() } : span);
 }
-
-// A small plot of characters: usage as bars of eighths, request and limit as lines over them, time from left to right.
 
 /** The size in characters, and the time that it spans. */
 interface PlotOptions {

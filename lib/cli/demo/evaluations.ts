@@ -14,8 +14,6 @@ import { findContainerState } from "../../model/state.ts";
 import { requestOrLimitOf, resourceOf } from "../../units/resources.ts";
 import { addEvent, type Change, type ReplicasStory, type Story, type Tone } from "./story.ts";
 
-// What a story becomes with one evaluation of the daemon, and with what goes wrong beside evaluations.
-
 /** The story with the notices, decisions, request and resize of one evaluation. */
 export function withEvaluation(story: Story, evaluation: Evaluation): Story {
   const { notices, decisions, request, scaled } = evaluation.outcome;
@@ -28,7 +26,7 @@ export function withEvaluation(story: Story, evaluation: Evaluation): Story {
   return scaled === null ? next : withResize(next, scaled, evaluation);
 }
 
-/** The story with an autoscaler that cannot work as it is written, or a failure of one of podfit's parts. */
+/** Returns the story with an invalid autoscaler, or with a failure of a part of podfit. */
 export function withTrouble(
   story: Story,
   { at, trouble }: { readonly at: number; readonly trouble: FailureReport },
@@ -45,7 +43,7 @@ const RESIZED: ReadonlySet<NoticeName> = new Set(["ScaleUp", "ScaleDown", "Inher
 const POD_SUFFIX = 5;
 
 function withNotice(story: Story, notice: Notice, evaluation: Evaluation): Story {
-  // A resize has a line of its own.
+  // A resize has its own line.
   if (RESIZED.has(notice.name)) return story;
   const { now: at, contenders } = evaluation.input;
   const subject = contenders.find(({ uid }) => uid === notice.autoscaler)?.name ?? "";
@@ -73,7 +71,7 @@ function withResize(story: Story, scaled: ScaleAction, evaluation: Evaluation): 
   const tone = scaled.action === "scaleUp" ? "up" : "down";
   const subject = findAutoscaler(evaluation, scaled)?.name ?? "";
   const { name } = evaluation.input.pod;
-  // Where there are several pods it is told which, by what a ReplicaSet adds to their name.
+  // With several pods, the suffix that a ReplicaSet adds to their name shows which pod it is.
   const shown = story.scene === "both" ? name.slice(-POD_SUFFIX) : subject;
   return {
     ...addEvent(story, { at, tone, subject: shown, text: scaled.change, why: story.why[name] ?? "" }),
@@ -82,7 +80,7 @@ function withResize(story: Story, scaled: ScaleAction, evaluation: Evaluation): 
   };
 }
 
-/** By `container.resource`: what each side of it went from and to. */
+/** By `container.resource`: the old and the new size of each resource field. */
 function listChanges(
   { deltas }: ScaleAction,
   { at, tone, subject }: { readonly at: number; readonly tone: Extract<Tone, "up" | "down">; readonly subject: string },
@@ -98,8 +96,6 @@ function listChanges(
   }
   return changes;
 }
-
-// What a story becomes with one pass of a ScaledObject through the daemon.
 
 /** The story with what a tick decided, a change of replicas that was accepted, and sizes that wait for one. */
 export function withReplicas(story: Story, pass: ReplicasEvaluation): Story {
@@ -149,7 +145,7 @@ function withScaleInPending(story: Story, { before, input, outcome }: ReplicasEv
   if (isScaleInPending === before.isScaleInPending) return story;
   const { now: at } = input;
   if (!isScaleInPending) return setReplicas(story, { pendingSince: null });
-  // What is written in the same pass has a line of its own.
+  // What is written in the same reconcile has its own line.
   if (outcome.write !== null) return setReplicas(story, { pendingSince: at });
   const why = explainReplicas(story, "ScaleInPending");
   return setReplicas(addEvent(story, { at, tone: "blocked", subject, text: "ScaleInPending", why }), {
@@ -190,13 +186,11 @@ function isEnough(count: number, size: string): string {
   return `${count} ${size} ${count === 1 ? "is" : "are"} enough`;
 }
 
-// The reason of a notice and what more is known of it, found in the evaluation that the notice comes from.
-
 /** A notice in short. */
 interface NoticeExplanation {
   /** A reason of the contract's list, or the whole message of a notice that has none. */
   readonly text: string;
-  /** In words; empty where the text says it all. */
+  /** In words; empty where the text is enough. */
   readonly why: string;
 }
 

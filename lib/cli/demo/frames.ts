@@ -7,9 +7,7 @@ import { fitWidth, GLYPHS, type Line, plot, type Span, spread } from "./drawing.
 import type { Point, Story, StoryEvent, Tone } from "./story.ts";
 import { listTotals } from "./totals.ts";
 
-// What frames of all scenes have: the line at the top, what happened last, and the totals beside the shadow's.
-
-/** The size of the terminal, and what stands in the first line. */
+/** The size of the terminal, and the text of the first line. */
 export interface FrameOptions {
   readonly columns: number;
   readonly rows: number;
@@ -19,7 +17,7 @@ export interface FrameOptions {
   readonly progress: string;
 }
 
-/** What stands before a decision of this tone. */
+/** The character before a decision of this tone. */
 const TONE_SIGNS: Readonly<Record<Tone, string>> = { up: "↑", down: "↓", blocked: "‖", lost: "✗", trouble: "!" };
 
 /** `podfit demo  10:00 (20×)   ▆ used  ─ request  ┄ limit                 30 of 60 s` */
@@ -41,7 +39,7 @@ const LEGEND: Line = [
   { text: " limit" },
 ];
 
-/** The newest events between two rules, as many as there is room for, and the totals. */
+/** The newest events between two rules, as many as fit, and the totals. */
 function toBottom(
   story: Story,
   { columns, eventCount, totals }: {
@@ -77,9 +75,6 @@ function toEdges(story: Story, width: number): { readonly fromAt: number; readon
   const toAt = story.startedAt + passed * stepMs;
   return { fromAt: toAt - story.windowMs, toAt };
 }
-
-// One frame of the demo: four plots with the last decision about each, what happened last, and the totals beside the
-// shadow's; laid out for a terminal of 80 x 24 and more.
 
 /** As many lines as there are rows, each as wide as the terminal. */
 export function toFrame(story: Story, options: FrameOptions): readonly Line[] {
@@ -146,7 +141,7 @@ function formatShort(bytes: number): string {
   return bytes < 1000 * 2 ** 20 ? formatWholeMebibytes(bytes) : `${(bytes / 2 ** 30).toFixed(1)}Gi`;
 }
 
-/** The last resize; in its place, or beside it where there is room, what holds the next one back. */
+/** The last resize; also, or instead where it does not fit, what blocks the next one. */
 function toDecision(story: Story, { container, resource }: PanelName, width: number): Line {
   const standing = story.standing[container];
   const isBlocked = standing?.kind === "blocked";
@@ -170,9 +165,6 @@ function toDecision(story: Story, { container, resource }: PanelName, width: num
   ];
   return spread(left, [{ text: standing?.reason ?? "", style: isBlocked ? "blocked" : "dim" }], width);
 }
-
-// One frame of the scene with replicas: how large its pods are over how many there are, at the same times, and what
-// decided either; laid out for a terminal of 80 x 24 and more.
 
 /** As many lines as there are rows, each as wide as the terminal. */
 export function toFrameOfBoth(story: Story, options: FrameOptions): readonly Line[] {

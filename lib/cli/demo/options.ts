@@ -12,13 +12,13 @@ export type SceneName = typeof SCENES[number];
 
 /** The demo's options, checked. */
 export interface DemoOptions {
-  /** What is told. */
+  /** What the demo shows. */
   readonly scene: SceneName;
   /** So much faster time passes in the cluster. */
   readonly speed: number;
-  /** Real ones, until the run ends by itself. */
+  /** Real seconds until the run ends. */
   readonly seconds: number;
-  /** It does not end by itself. */
+  /** The run has no end but a signal. */
   readonly keeps: boolean;
   readonly color: ColorWhen;
 }

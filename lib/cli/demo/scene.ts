@@ -14,8 +14,6 @@ import type { Manifest } from "../manifests/files.ts";
 import type { SceneName } from "./options.ts";
 import { parseAll } from "../../runtime/yaml.ts";
 
-// What a scene of the demo is played with: its node, what is applied, and the loads that belong to whole workloads.
-
 /** One scene, for both clusters. */
 export interface Scene {
   readonly node: { readonly name: string; readonly cpuMillicores: number; readonly memoryBytes: number };
@@ -23,10 +21,10 @@ export interface Scene {
   readonly definitions: readonly Manifest[];
   /** Workloads and what looks after them, in the order in which they are shown. */
   readonly manifests: readonly Manifest[];
-  /** Of these kinds alone are the manifests of the shadow. */
+  /** Kinds whose manifests the cluster without podfit gets. */
   readonly shadowKinds: readonly string[];
   readonly loads: readonly SceneLoad[];
-  /** Whether podfit sets replicas, of the shadow too. */
+  /** Whether podfit sets replicas, also in the cluster without resizes. */
   readonly hasReplicas: boolean;
 }
 
@@ -36,8 +34,6 @@ interface SceneLoad {
   readonly container: string;
   readonly cpuMillicores: Curve;
 }
-
-// What the demo applies: the files of deploy/demo as they are, carried along in the bundle.
 
 /** A scene by its name. */
 export function getScene(name: SceneName): Scene {

@@ -8,9 +8,6 @@ import type { Resources } from "../../units/resources.ts";
 import { formatWholeMebibytes } from "../terminal/numbers.ts";
 import type { SceneName } from "./options.ts";
 
-// What has happened in the demo so far: a fold over looks at both clusters and over the daemon's evaluations. Plain
-// data, of which a frame, a line or the summary is made.
-
 /** All that the demo shows. */
 export interface Story {
   readonly scene: SceneName;
@@ -28,7 +25,7 @@ export interface Story {
   /** The newest, in order; `number` counts all that there were. */
   readonly events: readonly StoryEvent[];
   readonly resizes: { readonly up: number; readonly down: number };
-  /** Wanted resizes that were held back, once per new sample, by reason. */
+  /** Wanted resizes that were blocked, once per new sample, by reason. */
   readonly blocked: Readonly<Record<string, number>>;
   /** By `container.resource`: its last resize. */
   readonly changes: Readonly<Record<string, Change>>;
@@ -71,7 +68,7 @@ export interface StoryEvent {
   readonly tone: Tone;
   readonly subject: string;
   readonly text: string;
-  /** Why, where the text alone does not say so. */
+  /** Why; `null` where the text is enough. */
   readonly why: string;
 }
 
@@ -79,7 +76,7 @@ export interface StoryEvent {
 export interface Change {
   readonly at: number;
   readonly tone: "up" | "down";
-  /** `50m → 100m`; `null` where that side stayed. */
+  /** `50m → 100m`; `null` where that field did not change. */
   readonly requests: string | null;
   readonly limits: string | null;
 }
@@ -162,7 +159,7 @@ function addPoints({ traces, windowMs }: Story, { at, podfit, shadow }: UsageSna
   return added;
 }
 
-/** Of those that have any. */
+/** Only those that have at least one. */
 function mean(amounts: readonly (number | null)[]): number | null {
   const known = amounts.filter((amount) => amount !== null);
   return known.length === 0 ? null : known.reduce((sum, amount) => sum + amount, 0) / known.length;
@@ -182,10 +179,7 @@ function listKills(
   }));
 }
 
-// What has a cluster reserved, lost to its limits and lost to kills since it was first looked at? A fold over looks at
-// its containers: the same for the cluster with podfit and the one without.
-
-/** Sums over the time that a cluster was looked at. */
+/** Sums over the time in which a cluster was observed. */
 export interface Tally {
   /** `null` before the first look. */
   readonly at: number | null;
@@ -204,7 +198,7 @@ export interface Tally {
   readonly seen: Readonly<Record<string, ContainerUse>>;
 }
 
-/** The tally of a cluster that was not looked at yet. */
+/** The tally of a cluster that was not observed yet. */
 export const NO_TALLY: Tally = {
   at: null,
   elapsedMs: 0,
@@ -240,7 +234,7 @@ function nameUse({ pod, container }: ContainerUse): string {
   return `${pod}/${container}`;
 }
 
-/** Killed for its memory since it was last looked at. */
+/** Killed for its memory since the last observation. */
 function isKilled({ killedAt }: ContainerUse, before: ContainerUse | undefined): boolean {
   return killedAt !== null && killedAt !== (before?.killedAt ?? null);
 }
@@ -251,8 +245,6 @@ function computeThrottledNs({ used, throttled }: ContainerUse, before: Container
   const isSame = before?.used !== null && before?.throttled.instance === throttled.instance;
   return throttled.ns - (isSame ? before.throttled.ns : 0);
 }
-
-// What do the containers on an embedded node use at this moment, of what size, and what did their limits cost them?
 
 /** One container at one look. */
 export interface ContainerUse {

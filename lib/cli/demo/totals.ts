@@ -6,8 +6,6 @@ import type { Line, Span } from "./drawing.ts";
 import type { SceneName } from "./options.ts";
 import type { Story, Tally } from "./story.ts";
 
-// What did podfit save and spare, beside the same hours without it? The rows of the table, and the lines below it.
-
 /** The table with its heading, and the counts below it. */
 export function listTotals(story: Story): readonly Line[] {
   const { podfit, shadow, scene } = story;

@@ -24,17 +24,13 @@ import type { Manifest } from "../manifests/files.ts";
 import type { Scene } from "./scene.ts";
 import { type ContainerUse, listUses } from "./story.ts";
 
-// The demo's two worlds: an embedded cluster with podfit's daemon, and its shadow, the same cluster of the same seed
-// with the same workloads, whose pods nobody resizes. Served over HTTPS on the real clock or a faster one, in process
-// on a virtual one.
-
-/** What is played, its time, its transport, and who hears of the daemon. */
+/** The scene, its time, its transport, and the callbacks for what the daemon does. */
 interface WorldOptions {
   readonly scene: Scene;
   readonly clock: Clock;
   readonly isServed: boolean;
   readonly onEvaluation: EvaluationSink;
-  /** Of ScaledObjects of the cluster with podfit, not the shadow's. */
+  /** For ScaledObjects of the cluster with podfit. */
   readonly onPass: (pass: ReplicasEvaluation) => void;
   readonly onTrouble: OnFailure;
 }
@@ -43,7 +39,7 @@ interface WorldOptions {
 interface World extends AsyncDisposable {
   /** Where its API server listens; `null` in process. */
   readonly origin: string | null;
-  /** Rejects when a daemon ends by itself. */
+  /** Rejects when a daemon ends without a request. */
   readonly failed: Promise<never>;
   readonly listUses: () => { readonly podfit: readonly ContainerUse[]; readonly shadow: readonly ContainerUse[] };
 }
@@ -81,7 +77,7 @@ export async function openWorld(world: WorldOptions): Promise<World> {
   };
 }
 
-/** Replicas alone: without a PodResourceAutoscaler podfit sets them as an HPA does, to the letter. */
+/** Replicas only: without a PodResourceAutoscaler podfit sets them exactly as an HPA does. */
 function runShadowDaemon(
   shadow: Cluster,
   { clock, building }: { readonly clock: Clock; readonly building: AsyncDisposableStack },
@@ -138,21 +134,18 @@ function setLoads({ loads }: Scene, cluster: Cluster): void {
   }
 }
 
-// podfit's daemon on one of the demo's clusters: the same as elsewhere, but that it writes no log and asks nobody
-// else.
-
-/** A cluster, its clock, and who hears of the daemon. */
+/** A cluster, its clock, and the callbacks for what the daemon does. */
 interface DemoDaemonOptions extends Pick<DaemonOptions, "sinks" | "onTrouble"> {
   readonly server: ApiServer;
   readonly source: SummarySource;
   readonly clock: Clock;
-  /** Who hears of replicas; `null` = they are left alone, as unless podfit is told otherwise. */
+  /** Callback for replicas; `null` = podfit does not set them, which is its default. */
   readonly replicasSink: ReplicasSink | null;
 }
 
 /** A daemon that runs. */
 interface DemoDaemon extends AsyncDisposable {
-  /** Rejects when it ends by itself. */
+  /** Rejects when it ends without a request. */
   readonly failed: Promise<never>;
 }
 

@@ -34,9 +34,7 @@ import { breakLines, createStyle, type TextOptions } from "../terminal/text.ts";
 import type { ExplainOptions } from "./options.ts";
 import { collectRecords, createRecordsSource, hasEnoughRecords, UNKNOWN_WITHOUT_DAEMON } from "./without_daemon.ts";
 
-// `podfit explain`: why has this pod its size, and this workload its number of pods?
-
-/** Resolves to the exit code: 0 = explained, 1 = there is no explanation. */
+/** Resolves to the exit code: 0 = explained, 1 = no explanation. */
 export function explain(options: ExplainOptions): Promise<number> {
   return withAccess(options.access, async (access, signal) => {
     const asking = { ...options, access, signal };
@@ -68,7 +66,7 @@ function explainBy(
   return explainFromSources(sources, subject, { namespace, signal, now: () => systemClock.now(), unknown });
 }
 
-/** `null` where there is no podfit, which is told. */
+/** `null` where no podfit was found; stderr says so. */
 async function orNullWithoutPodfit<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked;
@@ -114,7 +112,7 @@ async function collectWithProgress(
   });
 }
 
-/** Where there is no podfit, one look after the other. */
+/** Where there is no podfit, one check after the other. */
 async function watch(asking: ExplainContext): Promise<void> {
   using view = openView(asking);
   const { signal } = asking;
@@ -139,9 +137,7 @@ async function watchWithoutDaemon(asking: ExplainContext, view: View): Promise<v
   }
 }
 
-// The records that an explanation is made of, asked of every podfit that may have them.
-
-/** Throws a DebugError where none of the sources has anything of the subject. */
+/** Throws a DebugError where no source has a record of the subject. */
 export async function explainFromSources(
   sources: readonly DebugSource[],
   subject: Subject,
@@ -188,16 +184,14 @@ function nothingKnown({ kind, name }: Subject, { namespace }: RecordsOptions): D
   return new DebugError("NothingKnown", `Cannot explain ${kind} "${namespace}/${name}": ${why}`);
 }
 
-// `podfit explain --watch` explains anew at each evaluation that podfit tells of, and asks on where a podfit ends.
-
 export interface WatchOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Finds the podfits that may know of it. Rejects with a DebugError. */
+  /** Finds the podfits that may have a record of it. Rejects with a DebugError. */
   readonly open: () => Promise<readonly DebugListener[]>;
   readonly explain: (listeners: readonly DebugListener[]) => Promise<Explanation>;
   readonly onExplained: (explained: Explanation) => void;
-  /** Why there is no news, and that it goes on. */
+  /** Why there is no new record. The command continues. */
   readonly onTrouble: (text: string) => void;
 }
 
@@ -213,7 +207,7 @@ const MAX_SILENCE_MS = 60_000;
 /** What passes, as podfits come and go. */
 const RETRIED_REASONS: readonly DebugReason[] = ["NothingKnown", "NoPodfit", "Unreachable"];
 
-/** Until the signal aborts. Rejects where there is no explanation at first, and with what does not pass. */
+/** Runs until the signal aborts. Rejects where the first explanation fails, and with errors that are not temporary. */
 export async function watchExplanation(options: WatchOptions): Promise<void> {
   const { clock, signal, onExplained, onTrouble } = options;
   let isExplained = false;
@@ -264,7 +258,7 @@ async function followOnce({ open, explain, onExplained, onTrouble, clock, signal
   }
 }
 
-/** `null` where nobody decides of it as a whole. */
+/** `null` where podfit does not decide about the pod as a whole. */
 function toQuery({ kind, namespace, name }: Explanation): DebugQuery | null {
   switch (kind) {
     case "pod":
@@ -280,7 +274,7 @@ interface RedrawOptions extends Pick<WatchOptions, "clock" | "signal"> {
   readonly show: () => Promise<unknown>;
 }
 
-/** Until there are no more texts. */
+/** Ends with the texts. */
 async function redraw(texts: AsyncIterable<unknown>, { show, clock, signal }: RedrawOptions): Promise<void> {
   // An evaluation may have come before anybody listened.
   let [isNews, isOver, wake] = [true, false, () => {}];
@@ -311,13 +305,11 @@ async function redraw(texts: AsyncIterable<unknown>, { show, clock, signal }: Re
   await listening;
 }
 
-// Where explanations are shown: once, or one after the other.
-
 interface ViewOptions {
   readonly isJson: boolean;
 }
 
-/** On a terminal in place, below what is amiss; elsewhere whenever the answer is another. Disposal gives the terminal back. */
+/** On a terminal in place, below any trouble; elsewhere when the answer changes. Disposal restores the terminal. */
 interface View extends Disposable {
   readonly show: (explained: Explanation) => void;
   /** Until something is shown again. */

@@ -7,8 +7,6 @@ import { describeSubjects, parseSubject, type Subject, type SubjectKind } from "
 import { StartError } from "../command/process.ts";
 import { ACCESS_FLAGS, type AccessFlags, type AccessOptions, toAccess } from "../connection/access_options.ts";
 
-// The options of `podfit explain`. A wrong option ends with code 2, because 1 means that there is no explanation.
-
 const KINDS: readonly SubjectKind[] = ["pod", "deployment", "statefulset", "daemonset", "scaledobject"];
 
 /** What is explained, from where, and how it is shown. */

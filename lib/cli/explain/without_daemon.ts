@@ -18,9 +18,6 @@ import { createReplicasOptions } from "../connection/api_server.ts";
 import { DebugError, type DebugSource } from "../connection/records.ts";
 import { findTargetName, isPodNameOf } from "../explanation/explain_workload.ts";
 
-// Records without a podfit that runs: its daemon, with a way to the API server that only reads, looks at the pods of a
-// namespace for two samples of usage (or two ticks of a ScaledObject), and is gone.
-
 interface CollectOptions {
   readonly server: ApiServer;
   readonly watchUsage: WatchUsage;
@@ -123,8 +120,6 @@ function toObjectLine({ before, input: given }: ReplicasEvaluation): RecordLine 
   const record = { version: REPLICAS_RECORD_VERSION, before, input, outcome: decideReplicas(before, input) } as const;
   return { kind: "scaledObject", namespace, name, uid, count: 1, since: input.now, record };
 }
-
-// What a look without a daemon has to have seen, and its lines as a source like any other.
 
 /** Two samples of a pod; two ticks of a ScaledObject, or where there is none, two samples of some pod of the workload. */
 export function hasEnoughRecords(lines: readonly RecordLine[], { kind, name }: Subject): boolean {

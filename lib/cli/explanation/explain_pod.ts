@@ -19,8 +19,6 @@ import type {
 } from "./explanation.ts";
 import { explainNextResize, formatPodAnswer } from "./pod_needs.ts";
 
-// From the records of a pod to why it has its size.
-
 export interface ExplainOptions {
   /** Epoch ms. */
   readonly now: number;
@@ -197,9 +195,7 @@ function explainTrial({ direction, isWanted, proposals, candidate, caps, gates }
   return { direction, isWanted, sides, gates: answers };
 }
 
-// The last resizes of a container as its pod's records tell them: what was changed, why, and how long it took.
-
-/** So many are told. */
+/** The maximum number of resizes in an explanation. */
 const MAX_RESIZES = 5;
 
 /** The newest first; refused ones too. */
@@ -224,8 +220,6 @@ function setTookMs(found: ResizeExplanation[], tookMs: number): void {
   const one = found[last];
   if (one !== undefined && one.tookMs === null) found[last] = { ...one, tookMs };
 }
-
-// What each gate and each cap asks, in few words.
 
 /** True of what passes. */
 const GATE_TEXTS: Readonly<Record<GateName, string>> = {
@@ -253,7 +247,7 @@ const GATE_TEXTS: Readonly<Record<GateName, string>> = {
   siblingDone: "no other container goes first",
 };
 
-/** What a cap that changed a size stands for. */
+/** The meaning of a cap that changed a size. */
 export const CAP_TEXTS: Readonly<Record<keyof typeof CAPS, string>> = {
   bounds: "bounds min and max",
   worthAUnit: "less than a unit is no move",

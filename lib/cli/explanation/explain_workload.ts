@@ -19,8 +19,6 @@ import {
 import { type ExplainOptions, explainPod } from "./explain_pod.ts";
 import type { ContainerExplanation, PodSummary, WorkloadExplanation } from "./explanation.ts";
 
-// From the records of a ScaledObject and its pods to why a workload has its number of pods.
-
 interface WorkloadOptions extends ExplainOptions {
   /** The newest lines of the workload's pods. */
   readonly pods: readonly PodLine[];
@@ -33,7 +31,7 @@ interface PlainWorkload extends WorkloadOptions {
   readonly target: string;
 }
 
-/** The same of a workload whose number of pods is nobody's of podfit's. */
+/** The same for a workload whose number of pods podfit does not set. */
 export function explainPlainWorkload(
   { namespace, target, now, pods, unknown = [] }: PlainWorkload,
 ): WorkloadExplanation {
@@ -123,7 +121,7 @@ export function explainWorkload(
   return { ...explained, next, answer: formatWorkloadAnswer(explained, lines[0]?.since ?? now) };
 }
 
-/** Of the newest tick, else of the newest poll; polls alone say nothing of a proposal. */
+/** Of the newest scaling loop, else of the newest activation loop, which has no proposal. */
 function findReport(lines: readonly ScaledObjectLine[]): ReplicasReport | null {
   const reports = lines.flatMap(({ record: { outcome: { report } } }) => report ?? []);
   return reports.findLast(({ half }) => half === "tick") ?? reports.at(-1) ?? null;
@@ -189,8 +187,6 @@ function explainPresent({ replicas, desired, reason, message, conditions: { Read
   if (desired !== null && desired !== replicas) return `${desired} are wanted (${reason}): ${message}`;
   return `it stays (${reason}): ${message}`;
 }
-
-// What would have to change for another number of pods, and when it can come at the earliest.
 
 interface ReplicaNeedsInput
   extends
@@ -282,15 +278,13 @@ export function describeRules(rules: ScalingRules | undefined): string {
   return `${policies.join(" or ")}${which}`;
 }
 
-// Which workload a ScaledObject is about, which pods are a workload's, and what each trigger aims at.
-
 /** `deployment/web`; `null` while its manifest is invalid. */
 export function findTargetName({ record: { input: { object } } }: ScaledObjectLine): string | null {
   const { scaledObject } = object;
   return scaledObject === null ? null : `${scaledObject.target.kind.toLowerCase()}/${scaledObject.target.name}`;
 }
 
-/** Whether a pod's name is one that the controller of the workload gives. */
+/** Returns whether the controller of the workload makes pods of this name. */
 export function isPodNameOf(pod: string, target: string): boolean {
   const [kind = "", workload = ""] = target.split("/");
   if (!pod.startsWith(`${workload}-`)) return false;
@@ -298,7 +292,7 @@ export function isPodNameOf(pod: string, target: string): boolean {
   return POD_NAME_PATTERNS.find(([one]) => one === kind)?.[1].test(rest) ?? false;
 }
 
-/** What stands behind the workload's name and a dash. */
+/** The part of a pod's name after the workload's name and a dash. */
 const POD_NAME_PATTERNS: readonly (readonly [kind: string, rest: RegExp])[] = [
   ["deployment", /^[0-9a-z]+-[0-9a-z]{5}$/],
   ["statefulset", /^\d+$/],
@@ -322,7 +316,7 @@ function formatMilli(value: unknown): string {
   return milli === null ? "-" : `${milli / 1000}`;
 }
 
-/** JSON has no bigint: whoever wrote the line may have made a text or a number of it. */
+/** JSON has no bigint, so the writer of the line may have made a text or a number of it. */
 function toNumber(value: unknown): number | null {
   if (typeof value === "bigint" || typeof value === "number") return Number(value);
   return typeof value === "string" && /^-?\d+n?$/.test(value) ? Number(value.replace("n", "")) : null;

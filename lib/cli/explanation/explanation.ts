@@ -11,10 +11,6 @@ import type { Behavior } from "../../model/scaled_object.ts";
 import type { ResourceField } from "../../units/resources.ts";
 import type { CapStep, GateName } from "../../vertical/explain.ts";
 
-// Why a pod has its size, or a workload its number of pods, as plain JSON: what `podfit explain -o json` prints, and
-// what its words are made of. Amounts are millicores and bytes, shares are percent, times are epoch ms; `null` = not
-// known, or none.
-
 export type Explanation = PodExplanation | WorkloadExplanation;
 
 interface Common {
@@ -55,7 +51,7 @@ export interface ContainerExplanation {
   /** The last resize of the pod's managedFields, which records may not reach back to. */
   readonly resizedAt: number | null;
   readonly siblings: { readonly pods: number } | null;
-  /** What has held scale-ups for so many samples in a row that the autoscaler is Limited. */
+  /** What has blocked scale-ups for enough samples in a row to make the autoscaler Limited. */
   readonly limited: string | null;
   readonly next: NextExplanation;
 }

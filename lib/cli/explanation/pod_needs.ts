@@ -11,8 +11,6 @@ import { type ChoiceTrial, type ExplainedContainer, getThresholdPercent } from "
 import { formatAge, formatAgo, formatSize } from "../terminal/numbers.ts";
 import type { ContainerExplanation, NextExplanation, PodExplanation, TrialExplanation } from "./explanation.ts";
 
-// What would have to change for the next resize of a container, and when it can come at the earliest.
-
 export function explainNextResize(examined: ExplainedContainer): NextExplanation {
   const wanted = examined.trials.filter(({ isWanted }) => isWanted);
   if (wanted.length > 0) return { needs: listObjections(wanted), earliest: computeEarliestWanted(wanted, examined) };
@@ -22,7 +20,7 @@ export function explainNextResize(examined: ExplainedContainer): NextExplanation
   };
 }
 
-/** What is in the way of what is wanted. */
+/** What blocks the wanted change. */
 function listObjections(trials: readonly ChoiceTrial[]): readonly string[] {
   const messages = trials.flatMap(({ gates }) =>
     gates.flatMap(({ objection }) => {
@@ -34,13 +32,13 @@ function listObjections(trials: readonly ChoiceTrial[]): readonly string[] {
   return [...new Set(messages)];
 }
 
-/** A side may be bound by the other one of its resource. */
+/** A resource field may be bound by the other field of its resource. */
 function adviseBound(message: string): string | undefined {
   const [, side] = /: (\w+\.\w+) leaves no room/.exec(message) ?? [];
   return side === undefined ? undefined : `let the autoscaler manage ${side} too, or change it in the pod template`;
 }
 
-/** What a person can do about what does not pass by itself; where it is missing, the message says it. */
+/** What a person can do about a block that does not end without help. Where it is missing, the message has it. */
 const ADVICE: Readonly<Partial<Record<BlockReason | HoldReason, string>>> = {
   AtBound: "change bounds in its autoscaler to let it",
   NodeCapacity: "make room on its node, or delete the pod to have it scheduled elsewhere",
@@ -74,13 +72,13 @@ function formatSamples(count: number): string {
   return count === 1 ? "one sample" : `${count} samples in a row`;
 }
 
-/** At once where nothing is in the way of one of them. */
+/** Now, where one of them has no blocker. */
 function computeEarliestWanted(wanted: readonly ChoiceTrial[], { it }: ExplainedContainer): number | null {
   const isFree = wanted.some(({ gates }) => gates.every(({ objection }) => objection === null));
   return isFree ? it.input.now : computeBlockedUntil(wanted[0]);
 }
 
-/** When all that is in the way of a trial has ended by itself; `null` where something does not. */
+/** When time has ended all blockers of a trial; `null` where one needs more than time. */
 function computeBlockedUntil(trial: ChoiceTrial | undefined): number | null {
   let latest: number | null = null;
   for (const { objection } of trial?.gates ?? []) {
@@ -91,7 +89,7 @@ function computeBlockedUntil(trial: ChoiceTrial | undefined): number | null {
   return latest;
 }
 
-/** Of the direction that is nearest: the samples that its streak lacks, and what time alone ends. */
+/** For the nearest direction: the samples that its streak lacks, and what time ends. */
 function computeEarliest({ it, trials }: ExplainedContainer): number | null {
   const all = trials.flatMap((trial) => {
     const held = trial.gates.some(({ objection }) => objection !== null) ? computeBlockedUntil(trial) : 0;
@@ -120,11 +118,9 @@ export function formatSizeChange(key: ResourceField, from: number, to: number): 
   return from === to ? formatSize(from, resource) : `${formatSize(from, resource)} -> ${formatSize(to, resource)}`;
 }
 
-// The one sentence that answers "why is this pod this size?"
-
 type Pod = Pick<PodExplanation, "name" | "now" | "since" | "containers" | "unknown" | "resize">;
 
-/** `others`: what was said of contenders that do not decide. */
+/** `others`: messages of matching autoscalers that do not decide. */
 export function formatPodAnswer(pod: Pod, others: readonly string[]): string {
   const one = chooseContainer(pod);
   if (one === null) {
@@ -135,7 +131,7 @@ export function formatPodAnswer(pod: Pod, others: readonly string[]): string {
   return `${who} ${explainOrigin(one, pod)}; ${explainPresent(one, pod)}.`;
 }
 
-/** The one that something stands in the way of, or else the last resized. */
+/** The container with a blocker, else the last resized one. */
 function chooseContainer({ containers }: Pod): ContainerExplanation | null {
   const held = containers.find(({ decision: { kind } }) => kind === "blocked" || kind === "resize");
   const [last = null] = containers.toSorted((a, b) => (b.resizedAt ?? 0) - (a.resizedAt ?? 0));
@@ -172,7 +168,7 @@ function listAdvised(sides: ContainerExplanation["sides"]): string {
   return other.length === 0 ? "" : `: ${other.join(", ")}`;
 }
 
-/** Where a resize stands. */
+/** How far a resize is. */
 const RESIZE_STATES: Readonly<Record<string, string>> = { inProgress: "in progress", error: "in error" };
 
 function explainPresent({ decision, trials, mode }: ContainerExplanation, { unknown }: Pod): string {

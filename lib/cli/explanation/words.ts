@@ -25,8 +25,6 @@ import type {
 } from "./explanation.ts";
 import { formatSizeChange } from "./pod_needs.ts";
 
-// An explanation of a pod as a person reads it: the answer first, then each container.
-
 /** Lines without their newlines. */
 export function describePod(pod: PodExplanation, options: TextOptions): readonly Text[] {
   const { namespace, name, node, qosClass, at, now, resize } = pod;
@@ -190,9 +188,6 @@ function describeNext(
     `    ${when}`,
   ];
 }
-
-// An explanation of a workload's number of pods as a person reads it: the answer first, then triggers, limits and
-// pods.
 
 /** Lines without their newlines. */
 export function describeWorkload(one: WorkloadExplanation, options: TextOptions): readonly Text[] {

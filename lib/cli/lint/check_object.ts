@@ -13,16 +13,13 @@ import { findKeyFault, findValueFault } from "../../units/selector.ts";
 import { isRecord, type NamedWarning, type Problem, quote } from "../../units/untrusted.ts";
 import type { Manifest } from "../manifests/files.ts";
 
-// What is wrong with one object of a file? The problems that podfit's parser finds, worded as in the condition
-// Ready=False (C8, R3), and those for which the API server would refuse the object before a daemon sees it.
-
 interface CheckedManifest {
   readonly problems: readonly Problem[];
   readonly warnings: readonly (Problem & Partial<NamedWarning>)[];
   readonly advice?: readonly NamedWarning[];
 }
 
-/** What an object should be, and who says what is wrong with it. */
+/** What an object should be, and the function that checks it. */
 interface Expected {
   readonly apiVersion: string;
   readonly kind: string;
@@ -30,7 +27,7 @@ interface Expected {
   readonly parse: (manifest: Manifest) => CheckedManifest;
 }
 
-/** Gives everything that is wrong with an object; paths are those within it. Never throws. */
+/** Returns every problem of an object, by paths within it. Never throws. */
 function checkObject(manifest: Manifest, expected: Expected): CheckedManifest {
   const isGenerated = hasGeneratedName(manifest);
   const parsed = expected.parse(isGenerated ? withGeneratedName(manifest) : manifest);
@@ -41,7 +38,7 @@ function checkObject(manifest: Manifest, expected: Expected): CheckedManifest {
   return { problems: [...findFileProblems(manifest, expected), ...problems], warnings: parsed.warnings, advice };
 }
 
-/** Gives `name` or `namespace/name`; `null` when there is no name, or when the API server will generate it. */
+/** Returns `name` or `namespace/name`; `null` without a name, or when the API server will generate it. */
 export function nameOf({ metadata }: Manifest): string | null {
   if (!isRecord(metadata) || typeof metadata.name !== "string" || metadata.name === "") return null;
   return typeof metadata.namespace === "string" ? `${metadata.namespace}/${metadata.name}` : metadata.name;
@@ -70,7 +67,7 @@ function hasGeneratedName({ metadata }: Manifest): boolean {
   return isRecord(metadata) && typeof metadata.generateName === "string" && (metadata.name ?? "") === "";
 }
 
-/** Gives the manifest a name as the API server generates it: with five letters and digits appended. */
+/** Returns the manifest with a name as the API server generates it: five letters and digits are appended. */
 function withGeneratedName(manifest: Manifest): Manifest {
   const metadata = isRecord(manifest.metadata) ? manifest.metadata : {};
   return { ...manifest, metadata: { ...metadata, name: `${metadata.generateName}x2x4x` } };
@@ -81,7 +78,7 @@ function findFileProblems(manifest: Manifest, { apiVersion, kind }: Expected): r
   const missing = Object.entries({ apiVersion, kind })
     .filter(([key]) => (manifest[key] ?? null) === null)
     .map(([key, value]) => ({ path: key, message: `Missing field "${key}": must be ${value}` }));
-  // The parser reports metadata that is no object.
+  // The parser reports metadata that is not an object.
   if (!isRecord(manifest.metadata)) return missing;
   const metadata = openFields(manifest.metadata, { path: "metadata", problems, known: METADATA_FIELDS });
   for (const key of ["labels", "annotations"] as const) {
@@ -104,13 +101,11 @@ function findEntryFault(kind: "labels" | "annotations", [key, value]: readonly [
   return fault === null ? null : `Cannot use label value ${quote(value)}: ${fault}`;
 }
 
-// What is wrong with one autoscaler of a file, as the parser and the API server see it?
-
 const API_VERSION = "keda.kedify.io/v1alpha1";
 
 const KIND = "PodResourceAutoscaler";
 
-/** Gives everything that is wrong with an autoscaler; paths are those within it. Never throws. */
+/** Returns every problem of an autoscaler, by paths within it. Never throws. */
 function checkManifest(manifest: Manifest): CheckedManifest {
   return checkObject(manifest, { apiVersion: API_VERSION, kind: KIND, parse });
 }
@@ -120,8 +115,6 @@ function parse(manifest: Manifest): CheckedManifest {
   if (!parsed.ok) return { problems: parsed.problems, warnings: [] };
   return { problems: [], warnings: parsed.warnings, advice: advise(parsed.autoscaler) };
 }
-
-// The kinds of objects that are checked.
 
 interface CheckedKind {
   readonly apiVersion: string;
@@ -161,12 +154,10 @@ function toChecked(parse: (manifest: Manifest) => CheckedManifest): (manifest: M
   };
 }
 
-// Which objects does a document of a manifest file hold, and which of them are checked?
-
 interface ManifestObject {
   /** The place in the document: `items[0]`, or "" for the document itself. */
   readonly path: string;
-  /** As it stands there. */
+  /** Unchanged. */
   readonly value: unknown;
   /** `null` for an object of another kind. */
   readonly known: CheckedObject | null;
@@ -177,7 +168,7 @@ export interface CheckedObject {
   readonly manifest: Manifest;
 }
 
-/** Gives the object that the document is, or the items of the list that it is. */
+/** Returns the object of a document, or the items of a list. */
 export function listObjects(document: unknown): readonly ManifestObject[] {
   if (document === null) return [];
   if (!isRecord(document) || !isList(document)) {

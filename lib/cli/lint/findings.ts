@@ -4,8 +4,6 @@
 import type { Place } from "../manifests/yaml.ts";
 import type { Noun } from "./check_object.ts";
 
-// What lint finds, wherever it looked.
-
 /**
  * - `error`: it is refused, or cannot work.
  * - `warning`: it is accepted, and will not do what its author expects.
@@ -18,7 +16,7 @@ export type Level = typeof LEVELS[number];
 /** One thing about one object. */
 export interface Statement {
   readonly level: Level;
-  /** The name by which people look it up; it stays the same where the words change. */
+  /** The name of the rule. It stays the same where the message changes. */
   readonly rule: string;
   /** Where in the object, `spec.policy.cooldown`; empty for the object as a whole. */
   readonly path: string;
@@ -37,7 +35,7 @@ export interface LocatedStatement extends Statement {
   readonly object: string | null;
 }
 
-/** An object that is looked at, as both sides name it. */
+/** An object that is checked, under the name that files and cluster share. */
 export interface Subject {
   readonly kind: string;
   readonly namespace: string;
@@ -53,8 +51,6 @@ export interface Relation extends Statement {
 export function toSubjectKey({ kind, namespace, name }: Subject): string {
   return `${kind} ${namespace}/${name}`;
 }
-
-// What a run of lint has found, before anybody prints it.
 
 /** All of it. */
 export interface Report {

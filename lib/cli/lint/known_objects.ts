@@ -30,15 +30,12 @@ import { isRecord } from "../../units/untrusted.ts";
 import type { Manifest } from "../manifests/files.ts";
 import type { Subject } from "./findings.ts";
 
-// Who else sizes a workload: HorizontalPodAutoscalers and VerticalPodAutoscalers, by the resources that they go by.
-// https://github.com/kubernetes/autoscaler/blob/master/vertical-pod-autoscaler/docs/api.md
-
 /** One of them. */
 export interface OtherScaler {
   readonly namespace: string;
   readonly name: string;
   readonly target: TargetRef;
-  /** What it says of a container: `*` for all that it does not name. */
+  /** Its rule for a container: `*` for all that it does not name. */
   readonly rules: readonly ScalerRule[];
   /** As the daemon reads it; `null` for another kind. */
   readonly hpa: HpaFacts | null;
@@ -46,7 +43,7 @@ export interface OtherScaler {
 
 interface ScalerRule {
   readonly container: string;
-  /** Whose requests it goes by, or sets. */
+  /** The workload whose requests it uses or sets. */
   readonly resources: readonly Resource[];
 }
 
@@ -99,7 +96,7 @@ function parseVpa(object: unknown): OtherScaler {
   };
 }
 
-/** What it says of a container: its own rule goes before that of all others. */
+/** Its rule for a container: the container's own rule wins over the one for all others. */
 export function listScaled({ rules, hpa }: OtherScaler, container: string): readonly Resource[] {
   const own = rules.filter((rule) => rule.container === container);
   const every = rules.filter((rule) => rule.container === EVERY);
@@ -135,15 +132,13 @@ function textOf(object: Fields, key: string, fallback: string): string {
   return typeof value === "string" ? value : fallback;
 }
 
-// A workload with the pod that its template would make, so that lint asks both kinds of pods the same questions.
-
 /** A workload, as far as lint needs it. */
 export interface WorkloadTemplate extends WorkloadFacts {
-  /** Of its template, without a node and a status. */
+  /** A pod of its template, without a node and a status. */
   readonly pod: PodFacts;
 }
 
-/** All three kinds have what is read here in the same place. May throw for an object that no API server gives. */
+/** All three kinds have these fields in the same place. May throw for an object that an API server would not return. */
 function parseWorkloadTemplate(object: unknown, kind: WorkloadKind): WorkloadTemplate {
   const { metadata = {}, spec } = object as Deployment;
   const { name = "", namespace = "default" } = metadata;
@@ -164,9 +159,6 @@ function withDefaults(spec: Resources): Resources {
     "memory.requests": spec["memory.requests"] ?? spec["memory.limits"],
   };
 }
-
-// The objects that are held against each other, read by the daemon's own parsers: those of the files, and with
-// `--cluster` those that the API server has.
 
 /** What is kept of one object, by the plural of its kind. */
 export interface ParsedObjects {
@@ -189,7 +181,7 @@ export type Plural = keyof ParsedObjects;
 /** The objects that are known. */
 export type Objects = { readonly [K in Plural]: readonly ParsedObjects[K][] };
 
-/** They, and of which kinds there are no others: files never say that. */
+/** The objects, and the kinds that were listed completely. Files never list a kind completely. */
 export interface KnownObjects extends Objects {
   readonly listed: ReadonlySet<Plural>;
 }
@@ -200,7 +192,7 @@ interface KindReader<T> {
   /** `/apis/GROUP/VERSION`. */
   readonly root: string;
   readonly isNamespaced: boolean;
-  /** May throw for an object of a shape that no API server gives. */
+  /** May throw for an object of a shape that an API server would not return. */
   readonly read: (object: unknown) => T;
 }
 
@@ -278,8 +270,6 @@ function getUniqueName({ namespace, name }: Named): string {
   return `${namespace ?? ""}/${name}`;
 }
 
-// The objects of files, read as those of the cluster are, so that both can be held against each other.
-
 /** Reads those of a kind that something is held against; one without a namespace is of this one. Never throws. */
 export function parseKnownObjects(values: readonly unknown[], namespace: string): Objects {
   const read: Record<Plural, unknown[]> = createEmpty();
@@ -291,13 +281,13 @@ export function parseKnownObjects(values: readonly unknown[], namespace: string)
     try {
       read[plural].push(KINDS[plural].read(object));
     } catch {
-      // Of a shape that the API server refuses: whoever applies it hears of that.
+      // The API server refuses objects of this shape and reports why.
     }
   }
   return read as unknown as Objects;
 }
 
-/** All of them; of several of one name the last one, as it is what stays when all are applied. */
+/** All of them; of several with one name the last one, because it is left after all are applied. */
 export function mergeObjects(all: readonly Objects[]): Objects {
   const merged: Record<Plural, unknown[]> = createEmpty();
   for (const plural of PLURALS) {

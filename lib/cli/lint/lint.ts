@@ -12,9 +12,6 @@ import type { Level, LocatedStatement, Report } from "./findings.ts";
 import { lintManifests } from "./lint_files.ts";
 import type { Format, LintOptions } from "./options.ts";
 
-// `podfit lint` checks PodResourceAutoscalers, ScaledObjects and their authentications: in files before they are
-// applied, and in a cluster. Findings go to stdout, a summary to stderr.
-
 /** Resolves to the exit code: 0 = no error, 1 = an error or nothing to check, 2 = a file or cluster that could not be read. */
 export async function lint(options: LintOptions): Promise<number> {
   const report = await makeReport(options);
@@ -35,9 +32,7 @@ async function makeReport(options: LintOptions): Promise<Report> {
   return { ...report, failures: [...failures, ...more] };
 }
 
-// What a run of lint has to say, in each of its formats.
-
-/** Gives what goes to stdout. */
+/** Returns the text for stdout. */
 export function formatReport(report: Report, { format, style = createStyle(false) }: {
   readonly format: Format;
   readonly style?: Style;
@@ -65,14 +60,12 @@ function count(number: number, noun: string, plural = `${noun}s`): string {
   return `${number} ${number === 1 ? noun : plural}`;
 }
 
-// Findings as compilers print them, one line each: what editors and people read.
-
-/** FILE:LINE:COLUMN: LEVEL: OBJECT: FIELD: MESSAGE [RULE]; without a file, what it is stands in its place. */
+/** FILE:LINE:COLUMN: LEVEL: OBJECT: FIELD: MESSAGE [RULE]; without a file, the object takes its place. */
 function formatText(finding: LocatedStatement, style: Style): Text {
   const { level, rule, path, message } = finding;
   const object = finding.file === null ? null : finding.object;
   const parts = [object, path, message].filter((part) => part !== null && part !== "");
-  // What is invalid is said in the words of Ready, which need no name.
+  // Messages of invalid fields are those of the condition Ready, which need no rule name.
   const name = level === "error" && rule === "invalid" ? [] : [" ", style.dim(`[${rule}]`)];
   return [style.bold(describePlace(finding)), ": ", PAINTS[level](style)(level), ": ", parts.join(": "), ...name];
 }
@@ -88,9 +81,6 @@ const PAINTS: Readonly<Record<Level, (style: Style) => Style["red"]>> = {
   warning: ({ yellow }) => yellow,
   advice: ({ cyan }) => cyan,
 };
-
-// Findings as workflow commands, which GitHub shows beside the line of a pull request.
-// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#setting-an-error-message
 
 /** One command: `::error file=a.yaml,line=7,col=5,title=slow-up::MESSAGE`. */
 function formatGithub(finding: LocatedStatement): string {
@@ -117,9 +107,7 @@ function escapeProperty(text: string): string {
   return escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 }
 
-// Findings for programs: one JSON document, whose fields keep their meaning.
-
-/** `version` changes when a field goes or means something else; new ones may come. */
+/** `version` changes when a field is removed or gets another meaning. New fields do not change it. */
 function formatJson({ findings, checked, others, unchecked, failures }: Report): string {
   const document = {
     version: 1,

@@ -40,9 +40,7 @@ import {
 import { hasSubject, type LintedSources, type LintResult, lintSources, toLintResult } from "./lint_files.ts";
 import type { ClusterOptions } from "./options.ts";
 
-// `podfit lint --cluster`: what is in the cluster by itself, or files held against it.
-
-/** Never rejects for a cluster: `failures` says why it could not be asked, and the files are looked at by themselves. */
+/** Never rejects because of the cluster: then `failures` has the reason, and only the files are checked. */
 export async function lintCluster(sources: readonly Source[], options: ClusterOptions): Promise<Report> {
   using ending = listenForSignals();
   try {
@@ -96,9 +94,6 @@ function findOnlyNamespace({ objects }: LintedSources, own: string): string | nu
   return all.size === 0 ? own : all.size === 1 ? [...all][0] ?? own : null;
 }
 
-// What is found in the autoscalers and ScaledObjects that are in the cluster: in each by itself, and in several
-// together.
-
 /** As of files; by kind, namespace and name. */
 function toClusterResult(
   known: KnownObjects,
@@ -149,8 +144,6 @@ function bySubject(a: LocatedStatement, b: LocatedStatement): number {
   const [one, other] = [a, b].map(({ kind, object }) => `${kind} ${object}`);
   return one === other ? 0 : (one ?? "") < (other ?? "") ? -1 : 1;
 }
-
-// Lists what the cluster has, one request for each kind and page. It only reads.
 
 /** How a cluster is asked. */
 interface ListOptions {
@@ -216,8 +209,6 @@ async function listAll<K extends Plural>(
   return all;
 }
 
-// Which lists does it take to check these autoscalers and ScaledObjects? No more are asked for.
-
 const WORKLOAD_PLURALS = { deployment: "deployments", statefulset: "statefulsets", daemonset: "daemonsets" } as const;
 
 const AUTHENTICATION_PLURALS = {
@@ -225,7 +216,7 @@ const AUTHENTICATION_PLURALS = {
   ClusterTriggerAuthentication: "clustertriggerauthentications",
 } as const;
 
-/** Gives each kind once. */
+/** Returns each kind once. */
 function listNeeded(known: KnownObjects): readonly Plural[] {
   const autoscalers = listAutoscalers(known);
   const objects = listScaledObjects(known);
@@ -250,8 +241,6 @@ function listNeeded(known: KnownObjects): readonly Plural[] {
   ];
   return [...new Set(needed.filter(([, isNeeded]) => isNeeded).map(([plural]) => plural))];
 }
-
-// Which keys do the secrets have that triggers name? What is in them is let go at once.
 
 /** What came of asking for each. */
 interface FetchedSecrets {
@@ -286,8 +275,6 @@ async function fetchSecrets(
   return { secrets, forbidden };
 }
 
-// Which definitions are missing, of those that podfit goes by?
-
 const CRD_FILES: Readonly<Partial<Record<Plural, string>>> = {
   podresourceautoscalers: "podresourceautoscaler.yaml",
   scaledobjects: "scaledobject.yaml",
@@ -295,7 +282,7 @@ const CRD_FILES: Readonly<Partial<Record<Plural, string>>> = {
   clustertriggerauthentications: "clustertriggerauthentication.yaml",
 };
 
-/** One error for each that somebody asks about. Nobody needs ScaledObjects who has none. */
+/** One error for each kind that a subject needs. Without ScaledObjects no rights for them are needed. */
 function describeAbsent(
   absent: ReadonlySet<Plural>,
   { known, isOfFiles }: { readonly known: KnownObjects; readonly isOfFiles: boolean },
@@ -319,8 +306,6 @@ function describeAbsent(
     }];
   });
 }
-
-// What could not be checked, and what it needs: one line each.
 
 /** What a kind is asked for. */
 const PURPOSES: Readonly<Record<Plural, string>> = {

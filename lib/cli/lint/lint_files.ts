@@ -11,8 +11,6 @@ import { checkTogether } from "./checks/checks.ts";
 import { type LocatedStatement, type Relation, type Statement, toSubjectKey } from "./findings.ts";
 import { mergeObjects, type Objects, parseKnownObjects, toSubject } from "./known_objects.ts";
 
-// What is wrong with the objects in manifest files that podfit knows, and on which line? Others are passed over.
-
 /** A problem, warning or advice with its place in a file. */
 export interface Finding extends LocatedStatement {
   readonly file: string;
@@ -22,13 +20,13 @@ export interface Finding extends LocatedStatement {
 export interface LintResult {
   /** In the order of sources, lines and columns. */
   readonly findings: readonly Finding[];
-  /** How many objects were checked, by what they are; none of a kind that is not there. */
+  /** The number of checked objects by kind; kinds without objects are missing. */
   readonly checked: ReadonlyMap<Noun, number>;
   /** How many other objects were passed over. */
   readonly others: number;
 }
 
-/** Files as they were read, each object looked at by itself. */
+/** Files as they were read, each object checked alone. */
 export interface LintedSources {
   /** Of every kind that another object may be held against. */
   readonly objects: Objects;
@@ -42,7 +40,7 @@ export function lintManifests(sources: readonly Source[]): LintResult {
   return toLintResult(read, relations);
 }
 
-/** Looks at each object by itself; one without a namespace is of this one. Never throws. */
+/** Checks each object alone. An object without a namespace gets this one. Never throws. */
 export function lintSources(sources: readonly Source[], namespace = "default"): LintedSources {
   const linted = sources.map((source) => lintSource(source, namespace));
   return { objects: mergeObjects(linted.map(({ objects }) => objects)), linted };
@@ -114,7 +112,7 @@ function toRefusal({ path, message, place }: Problem & { readonly place: Place }
   return { file, place, level: "error", rule: "unreadable", kind: null, object: null, path, message };
 }
 
-/** Gives what is wrong with an object, by paths within it. */
+/** Returns the problems of an object, by paths within it. */
 function checkKnown(
   { kind, manifest }: CheckedObject,
   { path, document }: { readonly path: string; readonly document: YamlDocument },
@@ -155,7 +153,7 @@ function warnOfDuplicates(objects: readonly NamedObject[]): readonly Finding[] {
 }
 
 function locateRelations(objects: readonly NamedObject[], relations: readonly Relation[]): readonly Finding[] {
-  // Of several of one name the last one is kept.
+  // Of several with one name the last one is kept.
   const byKey = new Map(objects.map((one) => [one.key, one]));
   return relations.flatMap(({ of, ...statement }) => {
     const named = byKey.get(toSubjectKey(of));

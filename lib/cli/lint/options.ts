@@ -7,13 +7,9 @@ import { StartError } from "../command/process.ts";
 import { getServerEnvironment, type ServerChoice } from "../connection/api_server.ts";
 import { COLOR_WHENS, type ColorWhen } from "../terminal/text.ts";
 
-// How findings may be printed. Apart from what prints them: the daemon's start loads the options of every command.
-
 const FORMATS = ["text", "json", "github"] as const;
 
 export type Format = typeof FORMATS[number];
-
-// The options of `podfit lint`. A wrong option ends with code 2, because 1 means a problem in a manifest.
 
 /** What to look at, checked. */
 export interface LintOptions {

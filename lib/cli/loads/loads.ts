@@ -17,8 +17,6 @@ import { parseRecordLoads } from "../../simulate/load/usage.ts";
 import type { PrometheusQuery } from "../command/parse_values.ts";
 import { StartError, toStartError } from "../command/process.ts";
 
-// Reads the files of `--load` and `--from-record`, asks Prometheus, and says which container each is the load of.
-
 /** Where loads come from. */
 export interface LoadSources {
   /** FILE or CONTAINER=FILE. */
@@ -78,8 +76,6 @@ async function readLoadFile(file: string): Promise<string> {
     throw toStartError(new Error(`Cannot read load "${file}": ${error instanceof Error ? error.message : error}`));
   }
 }
-
-// Asks Prometheus for a load, within bounds.
 
 /** What is asked, and how. */
 export interface PrometheusSource {

@@ -5,9 +5,6 @@
  */
 import { toStartError } from "../command/process.ts";
 
-// Reads the manifest files that `-f` names, as kubectl does: a file, the *.yaml, *.yml and *.json of a directory, or
-// stdin for `-`. When a file cannot be read, the others still are.
-
 interface Files {
   /** Each file once, even if it is named twice. */
   readonly sources: readonly Source[];
@@ -65,16 +62,11 @@ async function readText(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promis
   return await new Blob(parts).text();
 }
 
-// What is wrong with the objects in manifest files that podfit knows, and on which line? Others are passed over.
-
 export interface Source {
   /** The file's name, as findings show it. */
   readonly name: string;
   readonly text: string;
 }
-
-// What is wrong with one object of a file? The problems that podfit's parser finds, worded as in the condition
-// Ready=False (C8, R3), and those for which the API server would refuse the object before a daemon sees it.
 
 /** An object of a manifest file, unchecked. */
 export type Manifest = Readonly<Record<string, unknown>>;

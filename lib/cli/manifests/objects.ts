@@ -13,10 +13,7 @@ import { isRecord, type Problem } from "../../units/untrusted.ts";
 import type { Source } from "./files.ts";
 import { parseYaml, type YamlDocument } from "./yaml.ts";
 
-// What of manifest files a simulation needs: workloads, autoscalers and ScaledObjects; what is wrong with them, by
-// place.
-
-/** A workload or a pod by itself. */
+/** A workload, or a pod without a workload. */
 export interface WorkloadObject {
   readonly kind: string;
   readonly namespace: string;
@@ -132,7 +129,7 @@ function parseWorkload(object: Fields, kind: string): WorkloadObject | { readonl
   const own = isRecord(object.metadata) ? object.metadata : {};
   const name = toText(own.name) ?? toText(own.generateName) ?? "unnamed";
   const namespace = toText(own.namespace) ?? "default";
-  // Deno's types of the API stand for what was checked above; readPod takes any value for the rest.
+  // The types of the API cover what was checked above; parsePod takes any value for the rest.
   const pod = { metadata: { ...(isRecord(metadata) ? metadata : {}), name, namespace }, spec } as Pod;
   const { replicas } = isRecord(object.spec) ? object.spec : {};
   return { kind, namespace, name, pod, replicas: typeof replicas === "number" ? replicas : 1 };

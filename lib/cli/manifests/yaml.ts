@@ -18,10 +18,6 @@ import {
 import { isRecord, joinPath, type Problem, quote } from "../../units/untrusted.ts";
 import { findExcess } from "../../runtime/yaml.ts";
 
-// Reads YAML and JSON as kubectl does: for each document its value, the faults that only the text shows, and the line
-// of a path such as `spec.policy.cooldown`. Aliases and depth are bounded, because a file of a few lines can expand to
-// terabytes.
-
 /** A place in a file; both are counted from 1. */
 export interface Place {
   readonly line: number;
@@ -40,7 +36,7 @@ export interface YamlDocument {
   /** The document as JSON; `null` when it is empty or cannot be read. */
   readonly value: unknown;
   readonly faults: readonly Fault[];
-  /** Gives the place of a path's key; that of the nearest parent when the path does not exist. */
+  /** Returns the place of a path's key; that of the nearest parent when the path does not exist. */
   locate(path: string): Place;
 }
 
@@ -171,11 +167,7 @@ function isMergeKey(node: Node): boolean {
   return isScalar(node) && node.type === "PLAIN" && node.source === "<<";
 }
 
-// Finds the fields of a YAML file by path, and reads its scalars. Paths are those of the parser's problems:
-// `spec.policy.cooldown`, `spec.selector.matchLabels.app`, `items[0].metadata`. `targets` maps each alias to the node
-// that it stands for.
-
-/** Gives the offset of the field of a path, in characters; that of its nearest parent where the field is missing. */
+/** Returns the offset of the field of a path, in characters; that of its nearest parent where the field is missing. */
 function findOffset(root: Node | null, path: string, targets: ReadonlyMap<Node, Node>): number {
   let [node, offset, rest] = [root, root === null ? 0 : getOffset(root), path];
   while (node !== null && rest !== "") {
@@ -186,20 +178,20 @@ function findOffset(root: Node | null, path: string, targets: ReadonlyMap<Node, 
   return offset;
 }
 
-/** Gives the offset at which a node starts, in characters. */
+/** Returns the offset at which a node starts, in characters. */
 function getOffset(node: Node): number {
   return node.range?.[0] ?? 0;
 }
 
 /**
- * Gives the name of a field; `null` for a key that is no scalar. JSON has only text here: `on:` is the field "true".
+ * Returns the name of a field; `null` for a key that is not a scalar. JSON has only text here: `on:` is the field "true".
  */
 function getKey(node: Node, targets: ReadonlyMap<Node, Node>): string | null {
   const target = targets.get(node) ?? node;
   return isScalar(target) ? String(getScalar(target)) : null;
 }
 
-/** Gives the value of a scalar; `null` for another node. */
+/** Returns the value of a scalar; `null` for another node. */
 function getScalar(node: Node): ScalarValue {
   if (!isScalar(node)) return null;
   return resolveScalar({ text: node.source ?? "", isPlain: node.type === "PLAIN", tag: node.tag ?? null });
@@ -230,7 +222,7 @@ function stepInto(node: Node, path: string, targets: ReadonlyMap<Node, Node>): S
 }
 
 /**
- * Gives what follows a key in a path, where the key is as it is or as joinPath() escapes it; `null` if it is another.
+ * Returns the rest of a path after a key, which may be escaped by joinPath(); `null` if the path has another key.
  */
 function restAfter(key: string, path: string): string | null {
   for (const written of [key, joinPath("", key)]) {
@@ -239,9 +231,6 @@ function restAfter(key: string, path: string): string | null {
   }
   return null;
 }
-
-// What does a scalar of a YAML file mean to Kubernetes? It is read as kubectl reads it (sigs.k8s.io/yaml, measured):
-// `yes` and `on` are true, 0644 is octal, 1_000 and 1e3 are 1000, and everything in quotes is text.
 
 /** A scalar as the file has it. */
 interface Scalar {
@@ -254,7 +243,7 @@ interface Scalar {
 
 export type ScalarValue = string | number | boolean | null;
 
-/** Gives the value of a scalar. Never throws. */
+/** Returns the value of a scalar. Never throws. */
 export function resolveScalar({ text, isPlain, tag }: Scalar): ScalarValue {
   if (tag === null) return isPlain ? resolvePlain(text) : text;
   return RESOLVED_TAGS.includes(tag) ? resolvePlain(text) : text;

@@ -6,8 +6,6 @@ import { createFlag, defineCommand, type GetEnv, type Typed } from "../command/c
 import { describeSubjects, parseMs, parseOptional, parseSubject, type Subject } from "../command/parse_values.ts";
 import { ACCESS_FLAGS, type AccessFlags, type AccessOptions, toAccess } from "../connection/access_options.ts";
 
-// The options of `podfit record`. A wrong option ends with code 2, because 1 means that nothing was recorded.
-
 const KINDS = ["pod", "scaledobject"] as const;
 
 /** What is recorded, from where and for how long. */
@@ -16,7 +14,7 @@ export interface RecordOptions {
   readonly access: AccessOptions;
   /** `null` = until the pod is gone or a signal comes. */
   readonly forMs: number | null;
-  /** What podfit still knows goes first. */
+  /** The records that podfit still has are written first. */
   readonly withPast: boolean;
   /** `null` = stdout. */
   readonly path: string | null;

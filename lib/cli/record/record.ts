@@ -10,8 +10,6 @@ import { askUntilAnswered, type DebugListener, type DebugQuery, readTexts } from
 import { writeError, writeOutput } from "../terminal/output.ts";
 import type { RecordOptions } from "./options.ts";
 
-// `podfit record` follows /debug/records of a running podfit and writes its lines down.
-
 /** Resolves to the exit code: 0 = recorded, 1 = not, or not to the end. */
 export function record(options: RecordOptions): Promise<number> {
   return withAccess(options.access, async (access, signal) => {
@@ -38,7 +36,7 @@ function openListeners(
 
 /** What is followed, and by what means. */
 export interface FollowOptions extends Pick<RecordOptions, "withPast" | "forMs"> {
-  /** The podfits that may know of it. */
+  /** The podfits that may have a record of it. */
   readonly open: (signal: AbortSignal) => Promise<readonly DebugListener[]>;
   readonly query: DebugQuery;
   /** Ends it. */
@@ -48,11 +46,11 @@ export interface FollowOptions extends Pick<RecordOptions, "withPast" | "forMs">
 
 export interface Recorded {
   readonly lines: number;
-  /** podfit ended it, and nobody here. */
+  /** podfit ended the connection, not this command. */
   readonly isOver: boolean;
 }
 
-/** Opens the sink once podfit answers. Rejects where podfit says why it does not, or breaks off. */
+/** Opens the sink once podfit answers. Rejects with the reason of podfit, or when the connection breaks. */
 export async function recordTo(open: () => Promise<Sink>, options: FollowOptions): Promise<Recorded> {
   const { forMs, clock = systemClock } = options;
   using timeout = forMs === null ? null : clock.timeout(forMs);
@@ -79,10 +77,8 @@ async function openStream({ open, query, withPast }: FollowOptions, signal: Abor
   return await askUntilAnswered(listeners, (one) => one.open(followed, signal));
 }
 
-// Where a trace goes: stdout, or a file that is written anew.
-
 export interface Sink extends Disposable {
-  /** False when nobody reads any more. */
+  /** Returns false when the reader of stdout has ended. */
   readonly write: (text: string) => boolean;
 }
 

@@ -4,8 +4,6 @@
 import { Argument } from "commander";
 import { createFlag, defineCommand, type Typed } from "../command/command.ts";
 
-// The options of `podfit replay`. A wrong option ends with code 2, because 1 means that something else was decided.
-
 /** What is replayed. */
 export interface ReplayOptions {
   /** `-` = stdin. */

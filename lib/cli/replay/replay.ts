@@ -21,10 +21,6 @@ import { writeError, writeLines } from "../terminal/output.ts";
 import type { ReplayOptions } from "./options.ts";
 import { parseAll } from "../../runtime/yaml.ts";
 
-// `podfit replay` takes a trace through the fold again. A bug report is a trace: where this podfit decides otherwise
-// than the one that recorded it, it says which field differs; with another policy it says what that one would have
-// decided.
-
 /** Resolves to the exit code: 0 = the same was decided, 1 = something else, 2 = a file that cannot be read. */
 export async function replay({ path, policyPath }: ReplayOptions): Promise<number> {
   try {
@@ -93,9 +89,7 @@ async function readPolicy(path: string): Promise<Autoscaler> {
   throw refuse(`${first?.path}: ${first?.message}; podfit lint -f ${path} says more`);
 }
 
-// A recorded line through the fold again: does the same come of it?
-
-/** Where what the fold gives now differs from what it gave; paths begin at the outcome. Never throws. */
+/** Returns where the decision differs from the recorded one, by paths within the outcome. Never throws. */
 export function checkLine(line: RecordLine): readonly Difference[] {
   try {
     return findDifferences(line.record.outcome, decideAgain(line));
@@ -111,8 +105,6 @@ function decideAgain(line: RecordLine): unknown {
     : decideReplicas(line.record.before, line.record.input);
 }
 
-// The recorded decisions beside those of another policy: a row where they differ, and the resizes of both.
-
 /** Counts of what was, or would have been, resized. */
 interface Resizes {
   up: number;
@@ -121,7 +113,7 @@ interface Resizes {
 
 /** Takes lines of pods in the order of the file. */
 interface Comparison {
-  /** Gives the rows for it, where the two differ and did not so before. */
+  /** Returns the rows for a record, where the two differ and did not before. */
   readonly take: (line: PodLine) => readonly string[];
   /** One line for each thing to know at the end. */
   readonly summarize: () => readonly string[];
@@ -226,10 +218,6 @@ function describeSize(size: Resources): string {
     .join(", ");
 }
 
-// What would another policy have decided of a recorded pod? It decides as a recommendation does (L51), on the recorded
-// usage and on sizes of its own, in which each of its resizes is in force at once. It begins with the size, the
-// windows and the cooldowns of the first record.
-
 /** What it decided of a record; the decisions name the recorded autoscalers. */
 interface OtherOutcome {
   readonly decisions: readonly ContainerDecision[];
@@ -237,7 +225,7 @@ interface OtherOutcome {
   readonly sizes: Readonly<Record<string, Resources>>;
 }
 
-/** Takes the lines of one pod, oldest first; `null` where nothing is decided: by an answer, or for no contender of its containers. */
+/** Replays the lines of one pod, oldest first; `null` where a record decided nothing. */
 type OtherPolicy = (line: PodLine) => OtherOutcome | null;
 
 export function createOtherPolicy(policy: Autoscaler): OtherPolicy {
@@ -257,7 +245,7 @@ export function createOtherPolicy(policy: Autoscaler): OtherPolicy {
   };
 }
 
-/** The policy in the place of a contender: a changed spec of the same autoscaler. */
+/** The policy instead of a matching autoscaler: a changed spec of the same autoscaler. */
 function withOtherPolicy(contender: Autoscaler, policy: Autoscaler): Autoscaler {
   const { containerName } = policy;
   if (containerName !== EVERY_CONTAINER && containerName !== contender.containerName) return contender;
@@ -285,8 +273,6 @@ function createFirstState(before: PodState, pod: Pod): PodState {
   return { ...idle, shadow: { sizes, generation: Math.max(before.generation, pod.generation ?? 0) + 1, state: idle } };
 }
 
-// A trace: a file of records, one JSON line each, as `podfit record` and /debug/records give them.
-
 /** A line and its number in the file, from 1. */
 interface TraceLine {
   readonly number: number;
@@ -298,14 +284,14 @@ class TraceError extends Error {
   override readonly name = "TraceError";
 }
 
-/** A pod has a few KB; nobody writes more by mistake. */
+/** A record of a pod has a few KB. */
 const MAX_LINE = 8 * 2 ** 20;
 
 const STDIN = "-";
 
 const MAX_PROBLEMS = 3;
 
-/** Reads line by line; lines without text are passed over. Throws a TraceError at the first that is no record. */
+/** Reads line by line and skips empty lines. Throws a TraceError at the first line that is not a record. */
 async function* readTrace(path: string): AsyncGenerator<TraceLine> {
   const name = path === STDIN ? "<stdin>" : path;
   let number = 0;
@@ -344,8 +330,6 @@ function formatProblems(problems: readonly Problem[]): string {
   return [...said, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }
 
-// Decisions and lines in a few words.
-
 /** `scaleUp cpu.limits 100m -> 200m`, `hold InBand`. */
 export function describeDecision(decision: Decision | null): string {
   if (decision === null) return "nothing decided";
@@ -370,7 +354,7 @@ function describeLine({ kind, namespace, name, record }: RecordLine): string {
   return `${kind} "${namespace}/${name}" at ${formatAt(record.input.now)}`;
 }
 
-/** As the API writes times; what is none is written as it is. */
+/** As the API writes times; a value that is not a time is printed unchanged. */
 export function formatAt(at: number): string {
   return Math.abs(at) <= MAX_TIME_MS ? formatTime(at) : String(at);
 }
@@ -398,8 +382,6 @@ function formatValue(value: unknown): string {
   const text = JSON.stringify(value, (_, one) => typeof one === "bigint" ? String(one) : one) ?? "not there";
   return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)}...`;
 }
-
-// Where do two values of JSON differ?
 
 /** One field that differs; `undefined` = it is not there. */
 interface Difference {

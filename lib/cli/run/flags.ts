@@ -63,10 +63,10 @@ function toText({ text }: FlagValue): string {
 /** Where usage can be read. */
 const STATS_SOURCES = ["kubelet", "proxy", "cgroup", "metrics-api", "auto"] as const;
 
-/** A flag by the name that commander gives it. */
+/** A flag by its name in commander. */
 export type FlagName = keyof typeof FLAGS;
 
-/** By the name that commander gives the flag. */
+/** By the name of the flag in commander. */
 export const FLAGS = {
   kubeconfig: {
     flag: "--kubeconfig",
@@ -305,7 +305,7 @@ export const FLAGS = {
   },
 } as const satisfies Readonly<Record<string, FlagRow>>;
 
-/** Variables without a flag that an operator sets: those of the product that podfit stands in for. */
+/** Variables without a flag that an operator sets: those of the product that podfit replaces. */
 export const VARIABLES = {
   PRA_ENABLED: { value: "true", help: "without it podfit only answers health and metrics" },
   PRA_REQUIRES_ANNOTATED_PODS: { value: "true", help: "only pods annotated pra.kedify.io/reconcile=enabled" },
@@ -330,7 +330,7 @@ function parseRow(row: FlagRow, given: GivenFlags[FlagName], getEnv: GetEnv): un
   return parse(written.length === 0 && fallback !== undefined ? [{ name: flag, text: fallback }] : written);
 }
 
-/** The flag as often as it is there, else its variable. An empty variable is as good as none, an empty flag is not. */
+/** The values of the flag, else of its variable. An empty variable counts as missing, an empty flag is an error. */
 export function listWritten(row: FlagRow, given: GivenFlags[FlagName], getEnv: GetEnv): readonly FlagValue[] {
   if (given === undefined) {
     const text = getEnv(row.variable)?.trim() ?? "";

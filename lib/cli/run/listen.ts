@@ -20,8 +20,6 @@ import type { Log } from "../../runtime/log.ts";
 import { toStartError } from "../command/process.ts";
 import type { RunOptions } from "./options.ts";
 
-// How podfit listens: over HTTP or HTTPS, with the metrics for everybody or for those whom the API server knows.
-
 /** What is answered, and how long. */
 interface ListenContext {
   readonly log: Log;
@@ -64,7 +62,7 @@ const DEBUG_LIMITS = { answerMs: 24 * 3_600_000, mostConnections: 20 };
 interface ListenerOptions extends ServeOptions, Pick<ListenContext, "log"> {
   readonly metricsAuth: boolean;
   readonly flag: string;
-  /** What the log says of it. */
+  /** What the log says about the certificate. */
   readonly said: string;
   readonly signal: AbortSignal;
 }
@@ -99,7 +97,7 @@ async function openIdentity({ tls }: RunOptions, log: Log): Promise<GetIdentity 
   }
 }
 
-/** Who may read is asked of this API server; that it cannot be asked is said when it begins, and after a while again. */
+/** This API server decides who may read. A failure to ask it is logged at once, and again after a while. */
 export async function openReaderCheck(
   server: Pick<ApiServer, "origin" | "transport">,
   { log, clock }: { readonly log: Log; readonly clock: Clock },

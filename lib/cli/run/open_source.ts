@@ -22,8 +22,6 @@ import type { WatchUsage } from "../../usage/source.ts";
 import { toStartError } from "../command/process.ts";
 import type { RunOptions } from "./options.ts";
 
-// From where does usage come? Which source serves is never silent (C54).
-
 /** Usage, and what was opened for it. */
 interface OpenedSource extends Disposable {
   readonly watchUsage: WatchUsage;
@@ -108,9 +106,6 @@ function openFiles(root: string): CgroupFiles & Disposable {
     throw toStartError(error);
   }
 }
-
-// From where do summaries come, and what do kubelets get to see of podfit? Each choice is told in the log, as is what
-// falls back to less than was meant (C54).
 
 /** What summaries are read with. */
 interface SummariesContext {

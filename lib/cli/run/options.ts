@@ -20,8 +20,6 @@ function formatVariables(): string {
   return ["", "Environment:", ...rows.map(([left, help]) => `  ${left.padEnd(width)}  ${help}`)].join("\n");
 }
 
-// From a row of the flags' table to commander's option.
-
 /** Help shows the choices in the flag's own text; completion uses the choices. */
 function toCommanderOption({ flag, value, variable, help, fallback, isRepeatable, choices }: FlagRow): Option {
   const notes = [...(fallback === undefined ? [] : [`default: ${fallback}`]), `env: ${variable}`].join(", ");
@@ -65,7 +63,7 @@ interface LeaderElection {
   readonly namespace: string | null;
 }
 
-/** Variables without a flag: those of the product that podfit stands in for, and the platform's. */
+/** Variables without a flag: those of the product that podfit replaces, and the platform's. */
 interface Environment {
   readonly isEnabled: boolean;
   readonly requiresAnnotation: boolean;
@@ -92,7 +90,7 @@ export function createProgram(getEnv: GetEnv, { run, commands = () => [] }: Prog
     .description("Keeps every pod the right size: resizes pods in place by what their containers really use.")
     .version(VERSION, "--version", "print the version and exit")
     .helpOption("-h, --help", "print this help and exit")
-    // What a flag may be stands in its own words.
+    // The flag's own text lists its choices.
     .configureHelp({ optionDescription: ({ description }) => description })
     .addHelpText("after", [formatVariables(), formatExitCodes(), ""].join("\n"))
     .configureOutput({ ...OUTPUT, outputError: (text, write) => write(complain(text, "podfit")) })
@@ -217,7 +215,7 @@ function checkNodeLocal({ statsSource, node, cgroupRoot }: RunOptions): void {
   }
 }
 
-/** Those that are given, or that of the pod, which has its own already; throws a StartError for another beside it. */
+/** The given namespaces, or that of the pod. Throws a StartError for another namespace than the pod's. */
 function toNamespaces(given: readonly string[] | null, pod: RunOptions["pod"]): readonly string[] | null {
   if (pod === null) return given;
   const other = given?.find((namespace) => namespace !== pod.namespace);
@@ -230,7 +228,7 @@ function toNamespaces(given: readonly string[] | null, pod: RunOptions["pod"]): 
   return [pod.namespace];
 }
 
-/** Sources that need rights to nodes, which no Role gives. */
+/** Sources that need rights to nodes, which a Role cannot grant. */
 const NODE_SOURCES: readonly string[] = ["kubelet", "proxy", "auto"];
 
 /** Replicas belong to whole workloads, whose pods are on many nodes; throws a StartError for a part of them. */

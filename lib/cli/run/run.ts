@@ -26,8 +26,6 @@ import { listen, openReaderCheck } from "./listen.ts";
 import { openSource } from "./open_source.ts";
 import type { RunOptions } from "./options.ts";
 
-// The daemon command: serves health and metrics, connects, waits for what a start needs, runs until a signal ends it.
-
 /** Resolves when the daemon has ended by a signal; rejects with a StartError where it cannot start. */
 export async function run(options: RunOptions): Promise<void> {
   const lag = new LoopLag(systemClock);
@@ -59,7 +57,7 @@ interface Verdicts {
   readonly isReady: () => CheckResult;
 }
 
-/** Listens first: a kubelet is to see that podfit lives, and people why it is not ready, however long the start takes. */
+/** Listens first: the kubelet needs liveness and people need the reason of unreadiness, also in a long start. */
 async function runEnabled(shell: RunContext): Promise<void> {
   const { options, log, metrics, clock, signal } = shell;
   let verdicts = createStartingVerdicts("no API server is asked yet");
@@ -162,9 +160,7 @@ function createLeaseOptions(
   return { lease: { namespace: namespace ?? server.namespace, name, identity } };
 }
 
-// Waits until a start makes sense: what heals by itself is asked again, with growing waits.
-
-/** How it is waited, and who hears of it. */
+/** How long to wait, and the callback for each failure. */
 interface WaitOptions {
   readonly clock: Pick<Clock, "sleep">;
   readonly random: () => number;
@@ -195,15 +191,11 @@ export async function waitForCluster(
   }
 }
 
-// What must be so before a start makes sense: the API server answers, and knows the kinds that podfit goes by. What
-// only a person can mend is an error, one line with the command that helps. Missing rights are not fatal: they heal
-// when they are granted.
-
 /** Why it is not so yet, where it may be so later. */
 export interface ClusterNotReady {
-  /** One line that says what to look at. */
+  /** One line with what to check. */
   readonly reason: string;
-  /** How long the server asks to wait; `null` when it does not say. */
+  /** How long the server asks to wait; `null` without such a header. */
   readonly retryAfterMs: number | null;
 }
 
@@ -227,7 +219,7 @@ export async function checkCluster(
     (scaledObjects ? await checkKind(server, SCALED_OBJECTS, { ...asking, namespace }) : null);
 }
 
-/** A kind that podfit goes by: how one of it is asked for, and what to do where the server does not know it. */
+/** A kind that podfit needs: how to ask for one object of it, and what to do where the server lacks the kind. */
 interface RequiredKind {
   readonly list: (client: ApiClient, where: ListScope) => Promise<ListAnswer>;
   readonly missing: string;
@@ -321,11 +313,7 @@ function describeSource({ source }: ApiServer): string {
   return source === "in-cluster" ? "the pod's own service account" : source;
 }
 
-// What if something throws where nobody catches it? One line in the log, and the end. A promise that nobody waits for
-// was somebody's loop or answer: going on would mean to go on without it, in silence, while a restart costs seconds
-// and loses nothing that pods do not tell again.
-
-/** Where the line goes, and how the process ends. */
+/** Where the line is written, and how the process ends. */
 interface CrashOptions {
   readonly log: Pick<Log, "error">;
   /** Resolves when the log is written, or when it has taken too long. Never rejects. */
@@ -334,7 +322,7 @@ interface CrashOptions {
   readonly exit?: (code: number) => void;
 }
 
-/** Listens until disposed of. Deno's own end, which is a text of several lines, does not come to it. */
+/** Listens until disposed of. Deno would print several lines and end otherwise. */
 function listenForCrashes({ log, flush, exit = Deno.exit }: CrashOptions): Disposable {
   const onRejection = (event: PromiseRejectionEvent) => {
     event.preventDefault();

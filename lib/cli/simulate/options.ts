@@ -6,8 +6,6 @@ import { LOAD_FLAGS, type LoadGiven, type LoadOptions, toLoadOptions } from "../
 import { parseBetween, parseChoice, parseOptional, parseTimeSpan, parseWhole } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";
 
-// The options of `podfit simulate`. A wrong option ends with code 2, because 1 means a problem in a manifest.
-
 /** The command's options, checked. */
 export interface SimulateOptions extends LoadOptions {
   readonly filenames: readonly string[];
@@ -22,7 +20,7 @@ export interface SimulateOptions extends LoadOptions {
   readonly output: "table" | "json";
   /** The file of the report; `null` = none. */
   readonly html: string | null;
-  /** FIELD=VALUE,... each; none of them = the grid that is built in; `null` = no sweep. */
+  /** FIELD=VALUE,... each; an empty list = the built-in grid; `null` = no sweep. */
   readonly sweep: readonly string[] | null;
   /** How many workers sweep; `null` = one for each CPU. */
   readonly workers: number | null;

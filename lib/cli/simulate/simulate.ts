@@ -17,10 +17,7 @@ import type { SimulateOptions } from "./options.ts";
 import { formatRanked, type Ranked, sweep } from "./sweep/sweep.ts";
 import { type Subject, toSubjects } from "./sweep/try_policy.ts";
 
-// `podfit simulate` runs the workloads of manifest files on a load, in virtual time: a table, JSON or an HTML report
-// of how well each policy keeps their containers at their size.
-
-/** Resolves to the exit code: 0 = simulated, 1 = an error in a manifest, 2 = a file that is no good. */
+/** Resolves to the exit code: 0 = simulated, 1 = an error in a manifest, 2 = an invalid file. */
 export async function simulate(options: SimulateOptions): Promise<number> {
   try {
     const given = await readFiles(options.filenames);
@@ -138,11 +135,9 @@ function scalesReplicas({ replicas }: Simulation): boolean {
   return new Set(replicas.map(([, count]) => count)).size > 1;
 }
 
-// Runs of one workload under some policies, side by side: the figures, and who is better in which.
-
 /** One policy's run of one workload. */
 interface PolicyRun {
-  /** The policy's, as people know it: the file it is of. */
+  /** The name of the policy: its file. */
   readonly policy: string;
   readonly simulation: Simulation;
 }
@@ -228,9 +223,7 @@ function findBest(values: readonly number[]): number | null {
   return values.length > 1 && at.length === 1 ? at[0] ?? null : null;
 }
 
-// Simulations as text for people.
-
-/** A table for each container of each workload, with a line that says who is better where several policies ran. */
+/** Returns a table for each container of each workload, with a line on which policy is better where several ran. */
 function formatComparisons(comparisons: readonly Comparison[]): string {
   return comparisons.flatMap(({ title, runs }) => {
     const simulation = runs[0]?.simulation;
@@ -258,8 +251,6 @@ function formatFigures(figures: readonly ComparedFigure[], policies: readonly st
   const said = policies.map((policy, index) => `${toLine(policy)} in ${counts[index]}`).join(", ");
   return `${table}\n\nbetter, of ${compared} figures that differ: ${said}`;
 }
-
-// Simulations as JSON for programs.
 
 /** One object per workload and policy; a limit that is not there is null. `ranked`: what a sweep tried, best first. */
 function formatJson(comparisons: readonly Comparison[], ranked: readonly Ranked[]): string {

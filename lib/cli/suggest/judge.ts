@@ -12,8 +12,6 @@ import type { Load } from "../../simulate/load.ts";
 import { type ContainerRun, simulate } from "../../simulate/simulate.ts";
 import type { Resource } from "../../units/resources.ts";
 
-// How well a policy does on what was seen, in figures and in one number to rank by.
-
 /** One container, and what was seen of it. */
 export interface Subject {
   readonly container: string;
@@ -21,7 +19,7 @@ export interface Subject {
   readonly pod: PodFacts;
   /** Of one pod each. */
   readonly loads: readonly Load[];
-  /** What of the loads was measured, and is no guess. */
+  /** The resources of the loads that were measured. */
   readonly seen: readonly Resource[];
 }
 
@@ -37,7 +35,7 @@ export interface Verdict {
   readonly resizesPerHour: number;
 }
 
-/** Of the spec as it stands; without one the pod keeps its size. `null` where the spec is not valid. */
+/** The verdict on the spec; without a spec the pod keeps its size. `null` where the spec is invalid. */
 export function judge(subject: Subject, spec: Spec | null): Verdict | null {
   const autoscaler = spec === null ? null : toAutoscaler(spec, subject.container);
   if (spec !== null && autoscaler === null) return null;
@@ -78,13 +76,13 @@ function computeVerdict(runs: readonly Weighted[]): Verdict {
   };
 }
 
-/** What a MiB costs beside a millicore: nodes have about 4 GiB to a core. */
+/** What a MiB costs compared with a millicore: nodes have about 4 GiB per core. */
 const MILLICORES_PER_MIB = 0.25;
 
 /** One resize an hour is worth this share of the cost: each is a disturbance. */
 const RESIZE_SHARE = 0.03;
 
-/** What does worse than the measure in one figure is no answer to who has that already, however much it gains elsewhere. */
+/** A policy that is worse than the baseline in one figure does not win, however much it gains elsewhere. */
 const WORSE_PENALTY = 4;
 
 /** A figure has to be lower than the measure's by this share, as other days differ. */
@@ -95,7 +93,7 @@ const NEGLIGIBLE = { slack: 1, throttledSeconds: 1, resizes: 1 } as const;
 
 /** What a verdict is held against. */
 interface ScoreOptions {
-  /** What it has to beat in slack, throttling and resizes, at least as it stands. */
+  /** The baseline in slack, throttling and resizes. */
   readonly measure: Verdict;
   /** What counts. */
   readonly seen: readonly Resource[];
@@ -132,8 +130,6 @@ export interface Ranked {
   readonly score: number;
 }
 
-// A policy that may be suggested: a profile, and the few numbers that differ from it.
-
 /** As a manifest has it. */
 export type Value = string | number;
 
@@ -167,7 +163,7 @@ function toAutoscaler(spec: Spec, containerName: string): Autoscaler | null {
   return parsed.ok ? parsed.autoscaler : null;
 }
 
-/** Whether `podfit lint` says nothing of it. */
+/** Returns whether `podfit lint` has no finding. */
 export function isClean(spec: Spec): boolean {
   const parsed = parse(spec, "app");
   return parsed.ok && parsed.warnings.length === 0 && adviseOnCooldown(parsed.autoscaler).length === 0;
@@ -194,8 +190,6 @@ function setPath(target: Nested, [field = "", ...rest]: readonly string[], value
   target[field] = next;
   setPath(next, rest, value);
 }
-
-// The example of the document that podfit stands in for, word for word: what people copy who invent no numbers.
 
 const EXAMPLE_THRESHOLDS: Spec = {
   requests: { scaleUpThreshold: 75, scaleDownThreshold: 60, targetUtilization: 70 },
@@ -224,8 +218,6 @@ export const EXAMPLE_SPEC: Spec = {
   },
 };
 
-// What was seen of loads: levels that policies are made of, and that reasons name.
-
 /** Levels of one resource: the share of the seconds in which it was at most that, and the most. */
 export interface Levels {
   readonly half: number;
@@ -235,7 +227,7 @@ export interface Levels {
 }
 
 export interface UsageLevels {
-  /** Of all loads together. */
+  /** Levels over all loads together. */
   readonly seconds: number;
   readonly pods: number;
   /** Millicores. */
@@ -244,7 +236,7 @@ export interface UsageLevels {
   readonly memory: Levels;
 }
 
-/** So many seconds are looked at, at equal distances. */
+/** The number of seconds that are sampled, at equal distances. */
 const MAX_SECONDS_READ = 200_000;
 
 export function computeUsageLevels(loads: readonly Load[]): UsageLevels {

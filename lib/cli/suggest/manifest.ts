@@ -9,8 +9,6 @@ import { type Levels, type Spec, toSpec, type Value, type Verdict } from "./judg
 import type { Target } from "./observed.ts";
 import type { Suggestion, Worth } from "./search.ts";
 
-// What is suggested as a manifest: the policy, and in comments what was seen, what it beat and what each number gains.
-
 export interface ManifestOptions {
   readonly target: Target;
   readonly container: string;
@@ -134,12 +132,10 @@ function explainWorth({ without }: Worth, best: Verdict): string {
     : `without it: ${worse.slice(0, 2).map(({ text }) => text).join(", ")}`;
 }
 
-// Manifests with comments, which the YAML writer of the standard library has none of.
-
 /** A comment behind a field, by its path. */
 type Comments = ReadonlyMap<string, string>;
 
-/** The fields as lines of YAML, each object in a block of its own. Ends with a newline. */
+/** Returns the fields as lines of YAML, each object in its own block. Ends with a newline. */
 export function formatYaml(fields: Spec, comments: Comments = new Map()): string {
   return listLines(fields, "", comments).map(({ depth, text }) => `${"  ".repeat(depth)}${text}\n`).join("");
 }
@@ -175,7 +171,7 @@ const MAX_COMMENT_COLUMNS = 116;
 /** What no YAML parser takes for anything but a text, and durations and quantities with a unit. */
 const PLAIN_TEXT = /^([a-z][a-z0-9]*([-./][a-z0-9]+)*|\d+(m|s|h|Ki|Mi|Gi))$/i;
 
-/** Of YAML 1.1, which kubectl reads. */
+/** Words of YAML 1.1, which kubectl reads. */
 const YAML_WORDS: ReadonlySet<string> = new Set(["y", "n", "yes", "no", "on", "off", "true", "false", "null"]);
 
 function formatScalar(value: Value): string {

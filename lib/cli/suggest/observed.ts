@@ -23,16 +23,12 @@ import { readManifests } from "../manifests/files.ts";
 import { parseManifestObjects } from "../manifests/objects.ts";
 import type { Subject } from "./judge.ts";
 
-// What is suggested as a manifest: the policy, and in comments what was seen, what it beat and what each number gains.
-
 /** Whom the manifest is for. */
 export interface Target {
   readonly kind: WorkloadKind;
   readonly namespace: string;
   readonly name: string;
 }
-
-// A workload and what was seen of it, wherever that came from.
 
 export interface ObservedWorkload {
   readonly target: Target;
@@ -43,10 +39,10 @@ export interface ObservedWorkload {
   readonly source: string;
 }
 
-/** Of more pods than these the first say as much as all. */
+/** More pods than these add no information. */
 const MAX_SUBJECT_PODS = 5;
 
-/** Of a shorter load nothing can be said. */
+/** A shorter load is not enough for a suggestion. */
 export const MIN_SECONDS = 60;
 
 /** One for each container that long enough was seen of. */
@@ -65,9 +61,6 @@ export function toSubjects({ pod, loads }: ObservedWorkload): readonly Subject[]
     }];
   });
 }
-
-// Watches the usage of workloads' pods for a while, by what the daemon itself reads: kubelets' summaries, else
-// metrics.k8s.io.
 
 interface WatchOptions {
   readonly watchUsage: WatchUsage;
@@ -138,8 +131,6 @@ function toUsagePod({ uid, namespace, name, qosClass, containers }: PodFacts): U
     containers: containers.map(({ name, instance, runningAt }) => ({ name, instance, runningAt })),
   };
 }
-
-// The workload that a suggestion is for, its pods, and where they run, as the API server has them.
 
 /** A workload of the cluster. */
 export interface FoundWorkload {
@@ -219,13 +210,11 @@ function listItems(list: unknown): readonly unknown[] {
   return isRecord(list) && Array.isArray(list["items"]) ? list["items"] : [];
 }
 
-// What was seen of a workload earlier: out of files, or of Prometheus.
-
 interface HistoryOptions {
   readonly target: Target;
   /** Manifests that may hold the workload. */
   readonly filenames: readonly string[];
-  /** What its container is called where no manifest says it. */
+  /** The name of its container where no manifest has one. */
   readonly container: string | null;
   readonly files: LoadSources;
 }

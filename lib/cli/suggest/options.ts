@@ -18,8 +18,6 @@ import {
 import { StartError } from "../command/process.ts";
 import { getServerEnvironment, type ServerChoice } from "../connection/api_server.ts";
 
-// The options of `podfit suggest`. A wrong option ends with code 2.
-
 /** The command's options, checked. */
 export interface SuggestOptions extends LoadOptions {
   /** `null` = all of the namespace. */

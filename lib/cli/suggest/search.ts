@@ -21,9 +21,6 @@ import {
   withNumber,
 } from "./judge.ts";
 
-// Looks for the policy that does best on what was seen: the profiles first, then the numbers of the best one by one,
-// as long as each gains. In the end each number has to be worth its line.
-
 /** A policy and how it did. */
 export interface Tried extends Ranked {
   readonly candidate: Candidate;
@@ -61,7 +58,7 @@ const MIN_STEP_GAIN = 0.005;
 
 const MIN_NUMBER_GAIN = 0.03;
 
-/** A policy of a profile and numbers has to beat the profile alone by so much. */
+/** A policy with numbers has to be better than its profile alone by this share. */
 const MIN_TOTAL_GAIN = 0.05;
 
 const MAX_ROUNDS = 3;
@@ -90,7 +87,7 @@ export async function search(subject: Subject, { budget, onTried }: SearchOption
   if (start === undefined) return null;
   const seen = computeUsageLevels(subject.loads);
   const climbed = await climb(start, listCoordinates(seen, subject.seen), attempt);
-  // What is left is short, and without it numbers would stand there for nothing.
+  // The rest is short, and without it the numbers would have no meaning.
   limit = Infinity;
   const pruned = await prune(climbed, attempt);
   const best = isBetter(pruned, start, { by: MIN_TOTAL_GAIN }) ? pruned : start;
@@ -147,8 +144,6 @@ async function findWorths({ candidate }: Tried, attempt: Attempt): Promise<reado
   return worths;
 }
 
-// The numbers that a search may change, one at a time, and what it tries for each.
-
 /** A number of the manifest. */
 interface Coordinate {
   /** Within the spec. */
@@ -161,7 +156,7 @@ interface Coordinate {
 function listCoordinates(seen: UsageLevels, resources: readonly Resource[]): readonly Coordinate[] {
   const { half, most95, most99, max } = seen.cpu;
   const all: readonly Coordinate[] = [
-    // First: a kill goes before everything.
+    // First: kills count more than everything else.
     memoryCoordinate("bounds.memory.limits.min", listLimits(seen.memory.max)),
     cpuCoordinate("bounds.cpu.requests.min", listMins([half, most95, most99, max], 10)),
     cpuCoordinate("bounds.cpu.limits.min", listMins([most95, most99, max, 1.5 * max], 25)),
@@ -195,7 +190,7 @@ function listLimits(most: number): readonly Value[] {
   return [1.1, 1.3, 1.6].map((factor) => formatAmount(Math.ceil(factor * most / STEP_BYTES) * STEP_BYTES, "memory"));
 }
 
-/** Round amounts of 10m at least; `least` is the profiles' own, below which a min says nothing. */
+/** Round amounts of at least 10m; `least` is the profiles' own minimum, below which a min has no effect. */
 function listMins(millicores: readonly number[], least: number): readonly Value[] {
   const amounts = millicores.map((one) => Math.max(5, Math.ceil(one / 5) * 5)).filter((one) => one > least);
   return [...new Set(amounts)].map((amount) => formatAmount(amount, "cpu"));

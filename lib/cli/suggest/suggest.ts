@@ -24,10 +24,7 @@ import {
 import type { SuggestOptions } from "./options.ts";
 import { search } from "./search.ts";
 
-// `podfit suggest` finds the policy that fits what a workload really uses: it watches its pods or reads what was seen
-// earlier, simulates policies on that, and prints the best as a manifest, with its reasons as comments.
-
-/** Resolves to the exit code: 0 = suggested, 1 = nothing to suggest, 2 = a file, flag or cluster that is no good. */
+/** Resolves to the exit code: 0 = suggested, 1 = nothing to suggest, 2 = an invalid file, flag or cluster. */
 export async function suggest(options: SuggestOptions): Promise<number> {
   try {
     const { loads, records, prometheus } = options;
@@ -123,7 +120,7 @@ async function suggestAll(
       const most = budget ?? toBudget(subject.loads.reduce((sum, { seconds }) => sum + seconds, 0));
       const onTried = async (tried: number) => {
         progress.show(`${target.kind}/${target.name} ${subject.container}: ${tried} of at most ${most} policies`);
-        // A signal is heard between two policies.
+        // A signal takes effect between two policies.
         await systemClock.sleep(0);
       };
       const suggestion = await search(subject, { budget: most, onTried });

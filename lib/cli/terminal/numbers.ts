@@ -7,8 +7,6 @@ import { formatAmount } from "../../units/quantity.ts";
 import type { Resource } from "../../units/resources.ts";
 import { formatDuration, formatTime } from "../../units/time.ts";
 
-// How explanations write ages, times and amounts.
-
 const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000];
 
 /** Rounded to what matters: `42s`, `5m10s`, `3h20m`, `2d4h`. Never negative. */
@@ -22,7 +20,7 @@ export function formatAge(ms: number): string {
   return formatDuration(Math.floor(age / unit) * unit);
 }
 
-/** A wait, rounded up, so that nobody comes back too early. */
+/** A wait, rounded up, so that it is never too short. */
 export function formatWait(ms: number): string {
   const unit = ms < 10 * MINUTE ? SECOND : MINUTE;
   return formatDuration(Math.ceil(Math.max(0, ms) / unit) * unit);
@@ -39,7 +37,7 @@ export function formatAgo(at: number, now: number): string {
   return `${formatAge(now - at)} ago (${formatClock(at, now)})`;
 }
 
-/** Whole millicores; bytes as KiB, MiB or GiB with as many digits as say something: `349m`, `95.4Mi`. `none` for null. */
+/** Whole millicores; bytes as KiB, MiB or GiB, with one digit below 100: `349m`, `95.4Mi`. `none` for null. */
 export function formatSize(amount: number | null, resource: Resource): string {
   if (amount === null) return "none";
   if (resource === "cpu") return formatAmount(Math.round(amount), "cpu");
@@ -54,8 +52,6 @@ export function formatPercent(share: number | null): string {
 }
 
 const BYTE_UNITS: readonly (readonly [number, string])[] = [[2 ** 30, "Gi"], [2 ** 20, "Mi"], [2 ** 10, "Ki"]];
-
-// Lines of styled text, cut and filled to a width, with colours of a terminal or without; and amounts as they read.
 
 /** Whole millicores: `250m`. */
 export function formatWholeMillicores(millicores: number): string {
@@ -74,8 +70,6 @@ export function formatElapsed(ms: number): string {
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
   return `${hours > 0 ? `${hours}:` : ""}${two(minutes)}:${two(seconds % 60)}`;
 }
-
-// Text of the report: nothing of it can end an element or an attribute, and numbers are short.
 
 /** Three digits at most before a unit takes over: `0`, `0.31`, `4.2`, `87`, `1,204`. */
 export function formatNumber(value: number): string {

@@ -4,10 +4,6 @@
 import { redact } from "../../runtime/secrets.ts";
 import { escapeUnseen, replaceUnseen } from "../../runtime/unseen.ts";
 
-// Every command prints through this file, to stdout and to stderr. Text is made of strings and of sequences. Strings
-// may come from anywhere: what a terminal obeys or hides is replaced in all of them. A sequence is an object that only
-// this file makes, so no name, message or record can hold one.
-
 /** What is printed: a string, a sequence, or parts in their order. */
 export type Text = string | Sequence | readonly Text[];
 
@@ -80,7 +76,7 @@ export function writeLines(lines: readonly Text[]): boolean {
   return writeOutput(lines.map((line) => [toLine(line), "\n"]));
 }
 
-/** Writes a text to stderr. Never throws: it is the last that can be said. */
+/** Writes a text to stderr. Never throws. */
 export function writeDiagnostic(text: Text): void {
   try {
     writeAll(Deno.stderr, text);

@@ -6,9 +6,6 @@
 import { TERMINAL, type Text, toLine, writeDiagnostic, writeOutput } from "./output.ts";
 import { createStyle, type TextOptions } from "./text.ts";
 
-// The terminal that a demo draws on: frames in place, each in one write, on a screen of its own; given back as it was,
-// whatever ends the run.
-
 /** Characters across and lines down. */
 export interface ScreenSize {
   readonly columns: number;
@@ -18,7 +15,7 @@ export interface ScreenSize {
 /** How large the terminal is, and how it is written to. */
 interface ScreenOptions {
   readonly getSize?: () => ScreenSize;
-  /** False when nobody reads any more. */
+  /** Returns false when the reader of stdout has ended. */
   readonly write?: (text: Text) => boolean;
 }
 
@@ -28,7 +25,7 @@ export interface Screen extends Disposable {
   readonly draw: (toLines: (size: ScreenSize) => readonly Text[]) => boolean;
 }
 
-/** Enters a screen of its own, without a cursor. */
+/** Enters the alternate screen, without a cursor. */
 export function openScreen({ getSize = getConsoleSize, write = writeOutput }: ScreenOptions = {}): Screen {
   let drawn: ScreenSize | null = null;
   let isOpen = true;
@@ -55,7 +52,7 @@ export function openScreen({ getSize = getConsoleSize, write = writeOutput }: Sc
   };
 }
 
-/** A terminal that does not say is taken for the smallest that everybody has. */
+/** Returns the size of the terminal, or 80 x 24 where it is not known. */
 export function getConsoleSize(): ScreenSize {
   try {
     const { columns, rows } = Deno.consoleSize();
@@ -70,16 +67,11 @@ const END_EVENTS = ["unload", "error", "unhandledrejection"] as const;
 
 const MIN_SIZE: ScreenSize = { columns: 80, rows: 24 };
 
-// What explain, record and top do around their answers: open the way, end by a signal, say what went wrong, and see
-// what a terminal shows.
-
 /** For what is printed once; a pipe's lines are as long as they are. */
 export function getTextOptions(): TextOptions {
   const isTerminal = Deno.stdout.isTerminal();
   return { style: createStyle(isTerminal && !Deno.noColor), columns: isTerminal ? getConsoleSize().columns : Infinity };
 }
-
-// Text of an explanation: colours where a terminal shows them, tables, and lines that end where the terminal does.
 
 /** As many lines as a screen has rows, each with what is behind it cleared. */
 export function fillScreen(lines: readonly Text[], rows: number): readonly Text[] {
@@ -87,7 +79,7 @@ export function fillScreen(lines: readonly Text[], rows: number): readonly Text[
 }
 
 interface ProgressLine extends Disposable {
-  /** Replaces what it said before. */
+  /** Replaces the text before. */
   readonly show: (text: string) => void;
 }
 

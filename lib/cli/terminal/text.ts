@@ -5,9 +5,6 @@
  */
 import { type Text, toLine, toStyle } from "./output.ts";
 
-// Colour, where somebody looks at a terminal: by `--color`, else as the terminal and NO_COLOR say.
-// https://no-color.org
-
 /** What `--color` may be. */
 export const COLOR_WHENS = ["auto", "always", "never"] as const;
 
@@ -20,7 +17,7 @@ interface ColorEnvironment {
   readonly noColor: string | undefined;
 }
 
-/** Texts as they are shown; each without a change where there is no colour. */
+/** Texts as they are shown; unchanged where there is no colour. */
 export interface Style {
   readonly isColored: boolean;
   readonly bold: Paint;
@@ -31,10 +28,10 @@ export interface Style {
   readonly cyan: Paint;
 }
 
-/** Colours a text, which holds no colours of its own. */
+/** Colours a text that has no colours yet. */
 type Paint = (text: Text) => Text;
 
-/** Whether to colour: a word of the caller's goes before NO_COLOR, and that before the terminal. */
+/** Returns whether to colour: `--color` wins over NO_COLOR, and that over the terminal. https://no-color.org */
 export function isColored(when: ColorWhen, { isTerminal, noColor = "" }: ColorEnvironment): boolean {
   if (when !== "auto") return when === "always";
   return isTerminal && noColor === "";
@@ -55,7 +52,7 @@ export function createStyle(hasColor: boolean): Style {
   };
 }
 
-/** For what goes to stdout of this process. */
+/** Returns the style for stdout of this process. */
 export function getStdoutStyle(when: ColorWhen, noColor: string | undefined): Style {
   return createStyle(isColored(when, { isTerminal: Deno.stdout.isTerminal(), noColor }));
 }

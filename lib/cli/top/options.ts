@@ -6,13 +6,9 @@ import { parseChoice } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";
 import { ACCESS_FLAGS, type AccessFlags, type AccessOptions, toAccess } from "../connection/access_options.ts";
 
-// By what rows can be sorted; for the options, which load nothing else of top.
-
 const SORTS = ["cpu", "memory", "utilization", "wanted", "name"] as const;
 
 export type Sort = typeof SORTS[number];
-
-// The options of `podfit top`. A wrong option ends with code 2.
 
 /** What is listed, from where, and how it is shown. */
 export interface TopOptions {

@@ -18,8 +18,6 @@ import { fillScreen, getTextOptions, openScreen } from "../terminal/screen.ts";
 import { createStyle, type TextOptions } from "../terminal/text.ts";
 import type { Sort, TopOptions } from "./options.ts";
 
-// `podfit top`: what tracked pods use, have and want.
-
 /** Resolves to the exit code: 0 = listed, 1 = it cannot be. */
 export function top(options: TopOptions): Promise<number> {
   return withAccess(options.access, async (access, signal) => {
@@ -76,15 +74,12 @@ async function watch(access: Access, options: TopOptions, signal: AbortSignal): 
   }
 }
 
-// What `podfit top` lists: one row per tracked container and per workload with replicas, as plain JSON. Millicores,
-// bytes, percent, epoch ms.
-
 export type TopRow = ContainerRow | WorkloadRow;
 
 interface CommonRow {
   readonly namespace: string;
   readonly name: string;
-  /** What stands in the way, or why nothing is wanted: a reason. */
+  /** What blocks the change, or why none is wanted: a reason. */
   readonly gate: string;
   readonly isHeld: boolean;
 }
@@ -102,7 +97,7 @@ interface Amounts {
   readonly used: number | null;
   readonly request: number | null;
   readonly limit: number | null;
-  /** Of the managed side that is fullest. */
+  /** Of the fullest managed resource field. */
   readonly utilizationPercent: number | null;
   readonly wantedRequest: number | null;
   readonly wantedLimit: number | null;
@@ -188,7 +183,7 @@ export function sortRows(rows: readonly TopRow[], sort: Sort): readonly TopRow[]
   return sort === "name" ? byName : byName.toSorted((a, b) => computeRank(b, sort) - computeRank(a, sort));
 }
 
-/** Rows in whose namespace, name, container or gate the text stands, whatever its case. */
+/** Returns the rows whose namespace, name, container or gate includes the text, in any case. */
 export function filterRows(rows: readonly TopRow[], text: string): readonly TopRow[] {
   const wanted = text.toLowerCase();
   return rows.filter((row) => `${getRowName(row)} ${row.gate}`.toLowerCase().includes(wanted));
@@ -225,13 +220,11 @@ function toChange(from: number | null, to: number | null): number {
   return from === null || to === null || from === to ? -1 : Math.abs(to - from) / Math.max(from, 1);
 }
 
-// The table of `podfit top`, as wide as the terminal: what matters least is left out first, and long names are cut.
-
 interface Column {
   readonly title: string;
   readonly read: (row: TopRow) => string;
   readonly isRight?: boolean;
-  /** The highest goes first where it is too narrow; 0 = it stays. */
+  /** On a narrow terminal the highest is left out first; 0 = never. */
   readonly dispensable: number;
 }
 
@@ -248,7 +241,7 @@ export function toTopTable(rows: readonly TopRow[], options: TextOptions): reado
   ];
 }
 
-/** So much of a long name is left before a column goes for it. */
+/** The length of a long name that is kept before a column is left out. */
 const MIN_NAME_WIDTH = 24;
 
 function chooseColumns(rows: readonly TopRow[], options: TextOptions): readonly Column[] {
@@ -280,7 +273,7 @@ function toColumns(resource: Resource): readonly Column[] {
   const of = (read: (amounts: Amounts) => string) => (row: TopRow) =>
     row.kind === "container" ? read(row[resource]) : "";
   const size = (amount: number | null) => amount === null ? "-" : formatSize(amount, resource);
-  // Memory changes less than CPU, and gives way to it.
+  // Memory changes less than CPU, so its columns are left out first.
   const dispensable = isCpu ? 0 : 1;
   const column = (title: string, read: Column["read"], more: Partial<Column> = {}): Column => ({
     title,

@@ -10,9 +10,7 @@ import type { Relation } from "../findings.ts";
 import type { KnownObjects } from "../known_objects.ts";
 import { listScaledObjects, toScaledSubject } from "./context.ts";
 
-// Are the authentications of triggers there, and the secrets that they name (R16)?
-
-/** Names of the keys of secrets by `namespace/name`: `null` = there is no such secret. One that could not be read is not among them. */
+/** Names of the keys of secrets by `namespace/name`; `null` = the secret does not exist. Unreadable ones are missing. */
 export type Secrets = ReadonlyMap<string, readonly string[] | null>;
 
 /** A ScaledObject's trigger with the authentication that it names. */

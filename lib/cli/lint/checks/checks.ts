@@ -30,8 +30,6 @@ import {
   type UnratedStatement,
 } from "./context.ts";
 
-// Is there what autoscalers and ScaledObjects are about: their workloads, pods and containers?
-
 /** At most one finding for each object, the first that counts, and one for each trigger. */
 function checkTargets({ known }: CheckContext): readonly Relation[] {
   return [
@@ -116,8 +114,6 @@ function describeContainer(
   }, and nothing is resized or measured of it: there is ${shown}`;
 }
 
-// Do bounds fit into what the namespace allows, and onto any node?
-
 /** At most one finding for each bound. */
 function checkRanges({ known }: CheckContext): readonly Relation[] {
   return listAutoscalers(known).flatMap((autoscaler) =>
@@ -146,7 +142,7 @@ function checkField(side: FieldPolicy, { autoscaler, known }: AutoscalerInCluste
   });
 }
 
-/** A profile has a least size of its own, which nobody has written. */
+/** A profile has its own minimum size, which no manifest contains. */
 function isFilledIn(
   { key, bounds: { min } }: FieldPolicy,
   { autoscaler: { profile }, bound }: { readonly autoscaler: Autoscaler; readonly bound: "min" | "max" },
@@ -194,10 +190,7 @@ function describeNodes(nodes: readonly NodeFacts[], { resource, bound, amount }:
     "add replicas beyond that";
 }
 
-// Is a Guaranteed pod managed on one side only? Each such resize would change its class, which Kubernetes refuses
-// (C35).
-
-/** One finding for each autoscaler, at the first side whose other side is not managed. */
+/** One finding for each autoscaler, at the first field whose partner is not managed. */
 function checkGuaranteed({ known }: CheckContext): readonly Relation[] {
   return listAutoscalers(known).flatMap((autoscaler) => {
     const managed = autoscaler.sides.map(({ key }) => key);
@@ -228,8 +221,6 @@ function describeGuaranteed(autoscaler: Autoscaler, alone: Autoscaler["sides"][n
     "limit above its request";
 }
 
-// What several objects together get wrong: every check, whatever is known.
-
 const CHECKS: readonly ((look: CheckContext) => readonly Relation[])[] = [
   checkTargets,
   checkOwners,
@@ -240,7 +231,7 @@ const CHECKS: readonly ((look: CheckContext) => readonly Relation[])[] = [
   checkRanges,
 ];
 
-/** Gives what is found about those that somebody asks about. */
+/** Returns the findings about the subjects. */
 export function checkTogether(look: CheckContext, secrets: Secrets = new Map()): readonly Relation[] {
   const found = [...CHECKS.flatMap((check) => check(look)), ...checkAuthentications(look.known, secrets)];
   return found.filter(({ of }) => look.isSubject(of));

@@ -24,8 +24,6 @@ import {
   toWorkloadKind,
 } from "./context.ts";
 
-// Are there two autoscalers of one container? Only one of them resizes it (C12).
-
 /** One finding for each pair, at the one that comes second. */
 export function checkOwners({ known, isSubject }: CheckContext): readonly Relation[] {
   const all = listAutoscalers(known).toSorted(byRank);
@@ -45,14 +43,14 @@ export function checkOwners({ known, isSubject }: CheckContext): readonly Relati
   });
 }
 
-/** The order in which podfit asks them: nobody else knows who may act earliest. */
+/** The order in which podfit asks them. Only podfit has a rule for which of them may act first. */
 function byRank(a: Autoscaler, b: Autoscaler): number {
   return b.priority - a.priority || (a.name < b.name ? -1 : 1);
 }
 
 type PodsByAutoscaler = ReadonlyMap<Autoscaler, ReturnType<typeof findPods>>;
 
-/** One for a name beside one for all others is as it is meant (L50). */
+/** One for a name and one for all others is intended. Clauses: L50. */
 function haveSameContainer(a: Autoscaler, b: Autoscaler, pods: PodsByAutoscaler): boolean {
   if (a.namespace !== b.namespace || a.isWildcard !== b.isWildcard || a.mode !== b.mode) return false;
   if (!a.isWildcard && a.containerName !== b.containerName) return false;
@@ -83,8 +81,6 @@ function describeOwners({ containerName, priority }: Autoscaler, other: Autoscal
   return `autoscaler "${other.name}" is for ${which} of the same pods: ${what}: put both policies into one autoscaler`;
 }
 
-// Does anybody else set what podfit sets: an HPA, a VPA, or another ScaledObject of the same target?
-
 /** One finding for each autoscaler and rival, and one for each ScaledObject. */
 export function checkRivals({ known }: CheckContext): readonly Relation[] {
   return [
@@ -96,7 +92,7 @@ export function checkRivals({ known }: CheckContext): readonly Relation[] {
 function checkAutoscaler(autoscaler: Autoscaler, known: KnownObjects): readonly Relation[] {
   const of = toAutoscalerSubject(autoscaler);
   const hpas = listRivals(autoscaler, known.horizontalpodautoscalers, known).flatMap(({ rival, key }): Relation[] => {
-    // Utilization is of requests: of limits alone nobody else goes by.
+    // Utilization is relative to requests, so managed limits alone do not conflict.
     if (!key.endsWith(".requests")) return [];
     const message =
       `HPA "${rival.name}" scales the same pods by utilization of their ${
@@ -118,7 +114,7 @@ function checkAutoscaler(autoscaler: Autoscaler, known: KnownObjects): readonly 
 
 interface Rival {
   readonly rival: OtherScaler;
-  /** The first side that both are about. */
+  /** The first resource field that both manage. */
   readonly key: Autoscaler["sides"][number]["key"];
 }
 
@@ -181,8 +177,6 @@ function toRef({ target: { apiVersion, kind, name } }: ScaledObject): TargetRef 
   return { group: toGroup(apiVersion), kind, name };
 }
 
-// Do a ScaledObject and an autoscaler of the same pods work against each other (R80 to R82)?
-
 /** One finding for each trigger. */
 export function checkCoupling({ known }: CheckContext): readonly Relation[] {
   return listScaledObjects(known).flatMap((object) =>
@@ -193,12 +187,12 @@ export function checkCoupling({ known }: CheckContext): readonly Relation[] {
   );
 }
 
-/** Gives the autoscaler that owns the requests which the trigger goes by; `null` where none does. */
+/** Returns the autoscaler that owns the requests which the trigger uses; `null` where there is none. */
 function findOwningAutoscaler(known: KnownObjects, coupled: TriggerRef): Autoscaler | null {
   return listAutoscalers(known).find((one) => ownsRequestsOf(one, coupled)) ?? null;
 }
 
-/** Only `live` goes by a request that podfit moves: what a pod was born with stays. */
+/** Only `live` uses a request that podfit changes: the initial request of a pod stays. */
 function hasLiveBaseline({ target, baseline }: ResourceTrigger): boolean {
   return target.kind === "Utilization" && baseline?.kind === "live";
 }
@@ -229,12 +223,10 @@ function toCouplingRelation(object: ScaledObject, { index, type }: ResourceTrigg
   };
 }
 
-// May pods grow in place so far beyond their birth that few replicas follow (R82)?
-
-/** As of which the daemon tells of it, too. */
+/** The daemon warns from this value on, too. */
 const WIDE_GROWTH = 4;
 
-/** One piece of advice for each trigger, by the template that pods are born of. Whoever has set a baseline knows. */
+/** One piece of advice for each trigger, by the template of the pods. A set baseline shows that the author decided. */
 export function checkGrowth({ known }: CheckContext): readonly Relation[] {
   return listScaledObjects(known).flatMap((object) => {
     const { namespace, target: { kind: written, name } } = object;

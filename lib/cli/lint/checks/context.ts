@@ -8,8 +8,6 @@ import { matches } from "../../../units/selector.ts";
 import type { Statement, Subject } from "../findings.ts";
 import type { KnownObjects, WorkloadTemplate } from "../known_objects.ts";
 
-// What checks of several objects have in common: which objects there are, and which pods are whose.
-
 /** One of the checks: what it finds, of whatever object. */
 export interface CheckContext {
   readonly known: KnownObjects;
@@ -38,7 +36,7 @@ interface WorkloadRef {
   readonly name: string;
 }
 
-/** `missing`: all of its kind are known, and it is not there. `unknown`: nobody has said. */
+/** `missing`: all of its kind are listed, and it is not among them. `unknown`: its kind was not listed. */
 export function findWorkload(
   known: KnownObjects,
   { kind, namespace, name }: WorkloadRef,

@@ -10,10 +10,7 @@ import { formatNumber, formatQuantity, formatSpan } from "../../terminal/numbers
 import { drawCandidates, drawPlot, findTop, listMarks, listSteps, maxOf, type Plot } from "./plot.ts";
 import { escapeHtml, type Report, type ReportCandidate, type ReportRun } from "./report.ts";
 
-// The report of a simulation as one HTML file that needs nothing else: no script, no network, plots as inline SVG.
-// What names and numbers say is text, whatever they are.
-
-/** Gives the whole file. Never throws. */
+/** Returns the whole file. Never throws. */
 export function formatHtml(report: Report): string {
   const { title, about, runs, candidates } = report;
   return [
@@ -59,7 +56,7 @@ function wrapRuns(sections: readonly string[]): string {
   return `<div class="${sections.length === 1 ? "single" : "runs"}">\n${sections.join("\n")}\n</div>`;
 }
 
-/** Pixels of a plot alone, and beside another one. */
+/** Pixels of a single plot, and of a plot next to another one. */
 const FULL_WIDTH = 944;
 
 const COMPARED_WIDTH = 640;
@@ -156,14 +153,12 @@ function formatSweep({ candidates }: Report): string {
   ].join("\n");
 }
 
-// Figures of the report as tables and sentences.
-
 interface TableRow {
   readonly label: string;
   readonly hint: string;
   readonly read: (container: ContainerRun) => number | null;
   readonly format: (value: number) => string;
-  /** Less is better: the best of several is marked, and the change is told. */
+  /** Less is better: the best of several is marked, and the change is printed. */
   readonly isJudged: boolean;
 }
 
@@ -260,7 +255,7 @@ function formatTiles({ simulation: { containers } }: ReportRun): string {
   }</div>`;
 }
 
-/** More rows than these help nobody. */
+/** More rows would not help the reader. */
 const MAX_ROWS = 40;
 
 /** The candidates of a sweep that no other beats, by slack. */
@@ -275,8 +270,6 @@ function formatFront(candidates: readonly ReportCandidate[]): string {
   const head = ["CPU slack", "throttled", "OOM kills", "resizes an hour"].map((one) => `<th scope="col">${one}</th>`);
   return `<table><thead><tr><td></td>${head.join("")}</tr></thead>\n<tbody>${rows.join("\n")}</tbody></table>`;
 }
-
-// The report's style sheet: light, and dark where the reader's system is.
 
 const STYLE = `
 :root {

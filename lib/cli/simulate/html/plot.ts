@@ -8,8 +8,6 @@ import type { RequestOrLimit, Resource, Resources } from "../../../units/resourc
 import { formatNumber, formatQuantity, formatSpan, type Unit } from "../../terminal/numbers.ts";
 import { escapeHtml, formatCoordinate as at, listTicks, listTimes, type ReportCandidate } from "./report.ts";
 
-// One plot over time as SVG: what was wanted as an area, request and limit as steps, resizes and kills as marks.
-
 export interface Plot {
   /** For those who do not see it; and, for what is drawn once and used by its name, different from those of all others. */
   readonly label: string;
@@ -164,9 +162,7 @@ function drawKill(second: number, x: number): string {
     `<title>${text}</title></g>`;
 }
 
-// One resource of one container of a run, as a plot shows it: areas, steps and marks.
-
-/** The steps of a side: the size that it began with, and each that came into force. */
+/** The steps of a resource field: its first size, and each size that came into force. */
 export function listSteps(container: ContainerRun, resource: Resource, side: RequestOrLimit): Steps {
   const [first] = container.resizes;
   const course = container.series?.[resource];
@@ -198,7 +194,7 @@ export function listMarks({ resizes }: ContainerRun, resource: Resource): readon
   });
 }
 
-/** Limits that are more than so many times what else is shown would press it flat. */
+/** A limit this many times above everything else would flatten the plot. */
 const MAX_LIMIT_FACTOR = 2.5;
 
 /** The highest that is shown: the same in every run, so that heights compare. */
@@ -214,9 +210,6 @@ export function findTop(containers: readonly ContainerRun[], resource: Resource)
 export function maxOf(values: readonly number[]): number {
   return values.reduce((most, value) => Math.max(most, value), 0);
 }
-
-// The candidates of a sweep as SVG: slack beside resizes, and in colour those that are throttled or killed more than
-// others.
 
 const CHART_WIDTH = 960;
 

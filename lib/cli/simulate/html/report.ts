@@ -3,14 +3,12 @@
  */
 import type { Simulation } from "../../../simulate/simulate.ts";
 
-// What the HTML report shows: plain data.
-
 export interface Report {
   /** What was simulated: the workload, or the file of the load. */
   readonly title: string;
-  /** One line below it: what the load is, and what stands for what. */
+  /** One line below the title: the load. */
   readonly about: string;
-  /** One per policy on the same load, side by side; the figures of the second are held against the first. */
+  /** One per policy on the same load; the figures of the second are compared with the first. */
   readonly runs: readonly ReportRun[];
   /** What a sweep tried; empty without one. */
   readonly candidates: readonly ReportCandidate[];
@@ -37,8 +35,6 @@ export interface ReportCandidate {
   readonly isOnFront: boolean;
 }
 
-// Text of the report: nothing of it can end an element or an attribute, and numbers are short.
-
 /** For elements and quoted attributes. Control characters, which HTML refuses, are shown as what they are. */
 export function escapeHtml(text: string): string {
   const visible = text.replace(
@@ -56,12 +52,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** A coordinate: a tenth of a pixel is enough. What is no number would break the drawing, and is 0. */
+/** A coordinate with a tenth of a pixel. A value that is not a number becomes 0, because it would break the drawing. */
 export function formatCoordinate(value: number): string {
   return Number.isFinite(value) ? `${Math.round(value * 10) / 10}` : "0";
 }
-
-// Where values lie in a drawing: axes with round ticks.
 
 /** About `count` round ticks from 0 to at least `most`; in binary steps for bytes. */
 export function listTicks(

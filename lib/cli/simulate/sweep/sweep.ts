@@ -16,8 +16,6 @@ import type { SimulateOptions } from "../options.ts";
 import { shareLoad, type Totals, type Trial, type Tried, tryPolicy } from "./try_policy.ts";
 import { type PolicyWorker, startWorker } from "./worker.ts";
 
-// `podfit simulate --sweep`: tries many policies on one load, and ranks them.
-
 /** What is swept. */
 interface Sweep {
   readonly objects: ManifestObjects;
@@ -25,7 +23,7 @@ interface Sweep {
   readonly seconds: number;
 }
 
-/** The policies, best first. Throws a StartError where none of them is valid. */
+/** Resolves to the policies, best first. Rejects with a StartError where all of them are invalid. */
 export async function sweep(
   { sweep: fields, seed, workers }: Pick<SimulateOptions, "sweep" | "seed" | "workers">,
   { objects, named, seconds }: Sweep,
@@ -96,8 +94,6 @@ function shareLoads(
   );
 }
 
-// Which policies does a sweep try? Every combination of the values of its fields, put into the given manifests.
-
 /** One policy to be tried. */
 interface Candidate {
   /** What it changes: `profile=thrifty scaleUp.targetUtilization=60`. */
@@ -105,13 +101,13 @@ interface Candidate {
   readonly manifests: readonly Manifest[];
 }
 
-/** One field with the values to be tried; `null` = as it is. */
+/** One field with the values to try; `null` = unchanged. */
 interface Axis {
   readonly field: string;
   readonly values: readonly (string | number | boolean | null)[];
 }
 
-/** The profiles, each as it is and with what people change first. */
+/** The profiles, each unchanged and with the fields that people change first. */
 export const DEFAULT_AXES: readonly Axis[] = [
   { field: "profile", values: ["latency", "balanced", "thrifty"] },
   { field: "cpu.requests.scaleUp.targetUtilization", values: [null, 65, 75, 85] },
@@ -183,8 +179,6 @@ function toValue(text: string): string | number | boolean {
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }
 
-// Tries policies in parallel: each worker takes the next one. Where no worker can be had, in this process.
-
 /** How they are tried. */
 interface PoolOptions {
   readonly workers: number;
@@ -220,7 +214,7 @@ interface Lane extends Pick<Required<PoolOptions>, "start" | "onLost"> {
   readonly work: (tryOne: (candidate: Candidate) => Promise<Tried>) => Promise<void>;
 }
 
-/** Who has lost its worker goes on here. */
+/** A worker that was lost continues in this process. */
 async function workInWorker(trial: Trial, { start, work, onLost }: Lane): Promise<void> {
   using worker = startOrNull(trial, { start, onLost });
   let isLost = worker === null;
@@ -250,8 +244,6 @@ async function tryInProcess(trial: Trial, { manifests }: Candidate): Promise<Tri
   await new Promise((resolve) => setTimeout(resolve, 0));
   return tryPolicy(trial, manifests);
 }
-
-// Which policies of a sweep are best?
 
 /** A policy that was tried. */
 export interface Scored extends Totals {

@@ -15,8 +15,6 @@ import { matches } from "../../../units/selector.ts";
 import type { Manifest } from "../../manifests/files.ts";
 import { type ManifestObjects, withUid, type WorkloadObject } from "../../manifests/objects.ts";
 
-// Tries one policy on the workloads of a sweep: what it comes to, as plain data that workers pass on.
-
 /** What all policies of a sweep are tried on. */
 export interface Trial {
   readonly workloads: readonly WorkloadObject[];
@@ -107,8 +105,6 @@ function addUp(runs: readonly ContainerRun[]): Totals {
   };
 }
 
-// Which policies does a sweep try? Every combination of the values of its fields, put into the given manifests.
-
 // Which workloads are simulated, under which autoscalers? As the daemon matches them, of what the files hold.
 
 /** One workload that some autoscaler matches. */
@@ -116,10 +112,10 @@ export interface Subject {
   /** `Deployment web`, with the namespace where it is not `default`. */
   readonly title: string;
   readonly pod: PodFacts;
-  /** One for each container that they stand for. */
+  /** One for each container. */
   readonly autoscalers: readonly Autoscaler[];
   readonly scaledObject: ScaledObjectFacts | null;
-  /** How many pods it begins with: one, unless a ScaledObject says how many there may be. */
+  /** The first number of pods: one, or what the bounds of a ScaledObject allow. */
   readonly replicas: number;
 }
 
@@ -128,7 +124,7 @@ type Subjects =
   | { readonly ok: true; readonly subjects: readonly Subject[] }
   | { readonly ok: false; readonly message: string };
 
-/** What the files hold, as far as it is matched. */
+/** The objects of the files that take part in matching. */
 type Matched = Pick<ManifestObjects, "workloads" | "autoscalers" | "scaledObjects">;
 
 /** Autoscalers in mode `computeTargetSize` count as if they were applied, paused ones do not count. */

@@ -7,9 +7,6 @@
 import type { Manifest } from "../../manifests/files.ts";
 import { type Trial, type Tried, tryPolicy } from "./try_policy.ts";
 
-// Policies tried in a worker. The worker runs this very module: so it is found wherever the module is, also in the
-// chunk of a bundle, and there it begins to listen.
-
 /** A worker that tries one policy at a time. */
 export interface PolicyWorker extends Disposable {
   /** Rejects when the worker cannot be had, or breaks. */
