@@ -39,14 +39,14 @@ const REFUSED: Readonly<Record<string, readonly [kinds: readonly SubjectKind[], 
   "deploy/a": [["pod", "scaledobject"], 'Cannot read "deploy/a": write POD, pod/NAME or scaledobject/NAME'],
   "web": [["deployment", "daemonset"], 'Cannot read "web": write deployment/NAME or daemonset/NAME'],
   "pod/a/b": [["pod"], 'Cannot read "pod/a/b": write POD or pod/NAME'],
-  "": [ALL, 'Cannot read pod "": it is no name of a pod: lower case letters, digits, "-" and ".", at most 253'],
+  "": [ALL, 'Cannot read pod "": it is not a name of a pod: lower case letters, digits, "-" and ".", at most 253'],
   "sts/": [
     ALL,
-    'Cannot read statefulset "": it is no name of a statefulset: lower case letters, digits, "-" and ".", at most 253',
+    'Cannot read statefulset "": it is not a name of a statefulset: lower case letters, digits, "-" and ".", at most 253',
   ],
   "pod/A_b": [
     ALL,
-    'Cannot read pod "A_b": it is no name of a pod: lower case letters, digits, "-" and ".", at most 253',
+    'Cannot read pod "A_b": it is not a name of a pod: lower case letters, digits, "-" and ".", at most 253',
   ],
 };
 

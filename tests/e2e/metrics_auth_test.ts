@@ -63,7 +63,7 @@ scenario("C52 C54 --metrics-auth without the right to ask names it, in the log a
     assertEquals(status, 500);
     // The answer may be here before the line, which comes by a pipe.
     const line = await waitFor("the log to say it", () => {
-      return Promise.resolve(podfit.log("Cannot tell who may read /metrics")[0]);
+      return Promise.resolve(podfit.log("Cannot check who may read /metrics")[0]);
     }, { timeoutMs: 10_000 });
     assertEquals(line.level, "ERROR");
     assertMatch(String(line.why), why);

@@ -187,7 +187,7 @@ export function toTenMinutesOfBoth(): Story {
   const last = { at: 410_000, tone: "up", text: "1 -> 3 pods" } as const;
   const standing = { reason: "VerticalFirst", since: 420_000 };
   return {
-    ...addEvent(story, { ...last, subject: "shop", why: "ScaledOut: full-grown it takes 3, as born 9" }),
+    ...addEvent(story, { ...last, subject: "shop", why: "ScaledOut: at full size it takes 3, at initial size 9" }),
     changes: { "shop.cpu": { at: 210_000, tone: "up", requests: "500m → 1800m", limits: null } },
     resizes: { up: 1, down: 0 },
     replicas: { changes, last, standing, asked: { lo: 3, hi: 9 }, pendingSince: null },

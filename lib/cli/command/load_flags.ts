@@ -33,9 +33,9 @@ export const LOAD_FLAGS = [
     isRepeatable: true,
   }),
   createFlag("--from <source...>", "prometheus URL QUERY: usage by container, or a selector of cAdvisor's series"),
-  createFlag("--memory-query <query>", "what gives Prometheus' bytes of memory by container"),
-  createFlag("--percent-of <cores>", "what 100 percent in a load are", { fallback: "1" }),
-  createFlag("--noise", "add the seconds that five-minute means hide: 10 % of noise upon CPU"),
+  createFlag("--memory-query <query>", "query for bytes of memory by container"),
+  createFlag("--percent-of <cores>", "how many cores 100 percent in a load are", { fallback: "1" }),
+  createFlag("--noise", "add 10 % of noise to CPU, which five-minute means hide"),
 ];
 
 /** Returns the parsed flags, and whether any of them names a load. Throws a StartError for a wrong one. */

@@ -59,7 +59,7 @@ export function parseNamespace(written: FlagValue): string {
 /** `what` it has to be: a node name. */
 export function parseSubdomain(written: FlagValue, what: string): string {
   if (!isText(written.text, NAME_RULE)) {
-    throw refuse(written, `it is no ${what}: lower case letters, digits, "-" and ".", at most 253`);
+    throw refuse(written, `it is not a ${what}: lower case letters, digits, "-" and ".", at most 253`);
   }
   return written.text;
 }
@@ -119,7 +119,7 @@ export function parseBetween(written: FlagValue, [least, most]: readonly [number
 
 function checkNamespace(name: string, written: FlagValue): string {
   if (isText(name, LABEL_RULE)) return name;
-  throw refuse(written, `"${name}" is no namespace name: lower case letters, digits and "-", at most 63`);
+  throw refuse(written, `"${name}" is not a namespace name: lower case letters, digits and "-", at most 63`);
 }
 
 function refuse({ name, text }: FlagValue, why: string): StartError {

@@ -12,16 +12,16 @@ export interface CompletionOptions {
 }
 
 const NOTES = `
-Prints a script; it is made of the very commands and flags of this podfit, so make it anew after an update.
+Prints a script. It is made from the commands and flags of this podfit, so make it again after an update.
 
-As kubectl's plug-in: call the program kubectl-podfit and put it into PATH, and \`kubectl podfit\` is podfit. kubectl completes its
-plug-ins by a program kubectl_complete-podfit in PATH, which \`completion kubectl\` prints.
+As a plug-in of kubectl: call the program kubectl-podfit and put it into PATH, and \`kubectl podfit\` is podfit. kubectl
+completes its plug-ins with a program kubectl_complete-podfit in PATH, which \`completion kubectl\` prints.
 `;
 
 export const createCompletionCommand = defineCommand({
   name: "completion",
   description: "print the script that completes podfit's commands and flags in a shell",
-  argument: new Argument("<shell>", "whose script").choices(SHELLS),
+  argument: new Argument("<shell>", "shell of the script").choices(SHELLS),
   flags: [],
   notes: NOTES,
   examples: [

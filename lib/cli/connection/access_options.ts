@@ -30,12 +30,12 @@ export type AccessFlags = Readonly<{
 }>;
 
 export const ACCESS_FLAGS = [
-  createFlag("-n, --namespace <name>", "of what is asked about; that of the context without"),
-  createFlag("--kubeconfig <path...>", "kubeconfig files; as kubectl without"),
-  createFlag("--context <name>", "its context"),
-  createFlag("--url <url>", "ask the podfit whose --debug-listen is there, and no API server"),
+  createFlag("-n, --namespace <name>", "namespace of the subject (default: that of the context)"),
+  createFlag("--kubeconfig <path...>", "kubeconfig files (default: as kubectl)"),
+  createFlag("--context <name>", "context of the kubeconfig (default: its current-context)"),
+  createFlag("--url <url>", "address of --debug-listen of a podfit, instead of an API server"),
   createFlag("--token-file <path>", "token for --url, where that podfit has --metrics-auth"),
-  createFlag("--podfit-namespace <name>", "look for podfits there only"),
+  createFlag("--podfit-namespace <name>", "search podfits in this namespace only"),
 ];
 
 /** Returns the parsed flags. Throws a StartError for a wrong one. */

@@ -196,7 +196,7 @@ function toProxyError({ status }: Response, text: string, pod: PodfitPod): Debug
   const what = `Cannot ask podfit "${formatPodName(pod)}"`;
   if (status === 404 && NOTHING_KNOWN.test(says)) return new DebugError("NothingKnown", says);
   if (status === 401 || status === 403) {
-    const why = "it wants the token of a reader (--metrics-auth), which the API server does not pass on";
+    const why = "it requires the token of a reader (--metrics-auth), which the API server does not pass on";
     const { namespace, name, debugPort, isTls } = pod;
     const how = `kubectl -n ${namespace} port-forward pod/${name} ${debugPort}, and here --url ${
       isTls ? "https" : "http"
@@ -299,7 +299,7 @@ function toUrlError({ status }: Response, text: string, base: string): DebugErro
     return new DebugError("NoListener", `Cannot read records of "${base}": ${why}`);
   }
   if (status === 401 || status === 403) {
-    const why = `it wants the token of somebody who may read it (--metrics-auth), and answered ${status}`;
+    const why = `it requires the token of a reader (--metrics-auth), and answered ${status}`;
     return new DebugError("NeedsToken", `Cannot read records of "${base}": ${why}; give --token-file`);
   }
   return new DebugError("BadAnswer", `Cannot read records of "${base}": it answered ${status} ${says}`.trim());

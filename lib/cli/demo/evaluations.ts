@@ -168,15 +168,15 @@ function explainReplicas({ replicas: { asked } }: Story, reason: ReplicasReason 
   const { lo, hi } = asked;
   switch (reason) {
     case "VerticalFirst":
-      return `${isEnough(lo, "full-grown")}, as born it takes ${hi}`;
+      return `${isEnough(lo, "at full size")}, at initial size it takes ${hi}`;
     case "VerticalUp":
       return "pods at their limit grow first";
     case "ScaledOut":
-      return `full-grown it takes ${lo}, as born ${hi}`;
+      return `at full size it takes ${lo}, at initial size ${hi}`;
     case "ScaledIn":
-      return isEnough(hi, "as born");
+      return isEnough(hi, "at initial size");
     case "ScaleInPending":
-      return `${isEnough(hi, "as born")}: sizes wait for the number`;
+      return `${isEnough(hi, "at initial size")}: sizes wait for the number`;
     default:
       return "";
   }

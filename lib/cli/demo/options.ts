@@ -24,13 +24,13 @@ export interface DemoOptions {
 }
 
 const NOTES = `
-Needs no cluster and touches none: API server, kubelet and usage are podfit's own models, the daemon is the real one and
-talks to them over HTTPS on 127.0.0.1. What it applies is in deploy/demo. Beside it runs the same cluster without podfit.
+Needs no cluster and touches none. API server, kubelet and usage are podfit's own models. The daemon is the real one, and
+connects to them over HTTPS on 127.0.0.1. Its manifests are in deploy/demo. The same cluster without podfit runs next to it.
 
-Scenes: "sizes" resizes three workloads; "both" grows a workload's pods in place, then adds pods, and goes back. Beside
-"both" runs the same cluster with the same ScaledObject and no resizes: the number of pods is what an HPA makes it.
+Scenes: "sizes" resizes three workloads. "both" grows the pods of a workload in place, then adds pods, and goes back. It
+runs next to the same cluster with the same ScaledObject and no resizes, where the number of pods is that of an HPA.
 
-Ends with exit code 0, by Ctrl-C too. Without a terminal it prints plain lines.
+Ends with exit code 0, also after Ctrl-C. Without a terminal it prints plain lines.
 `;
 
 type Given = Readonly<{ scene: string; speed: string; seconds: string; keep?: boolean; color: string }>;

@@ -69,7 +69,7 @@ const MEMORY: Row = {
 };
 
 const HELD_BACK: Row = {
-  name: "CPU time held back by limits",
+  name: "CPU time throttled by limits",
   read: ({ throttledNs }) => Math.round(throttledNs / 1e8),
   format: ({ throttledNs }) => `${(throttledNs / 1e9).toFixed(throttledNs < 1e10 ? 1 : 0)}s`,
   judge: judgeLoss,

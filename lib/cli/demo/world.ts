@@ -123,7 +123,7 @@ const COLLECTIONS: Readonly<Record<string, string>> = {
 async function apply(manifests: readonly Manifest[], { client }: Cluster): Promise<void> {
   for (const manifest of manifests) {
     const collection = COLLECTIONS[String(manifest.kind)];
-    if (collection === undefined) throw new Error(`Cannot apply a ${manifest.kind}: the demo knows no such kind`);
+    if (collection === undefined) throw new Error(`Cannot apply a ${manifest.kind}: the demo does not have this kind`);
     await client.create(collection, structuredClone(manifest) as Parameters<typeof client.create>[1]);
   }
 }

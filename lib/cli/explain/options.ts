@@ -19,16 +19,16 @@ export interface ExplainOptions {
 }
 
 const NOTES = `
-Answers first in one sentence, then in detail: usage and its age, thresholds and streaks, what is wanted and why, every
-gate with pass or FAIL, every cap, the last resizes, and what the next one waits for. Of a workload with a ScaledObject:
+The first sentence is the answer. Then come usage and its age, thresholds and streaks, what is wanted and why, every gate
+with pass or FAIL, every cap, the last resizes, and what the next one waits for. For a workload with a ScaledObject:
 triggers, windows, limits, conditions, and its pods.
 
-Asks the podfit that owns the pod, through pods/proxy of the API server: the leader, or the agent of the pod's node. It
-must run with --debug-listen, and you need the right to "get" on "pods/proxy" in its namespace. Where no podfit is found,
-or with --without-daemon, it looks itself for up to 90 seconds, reads only, and says what it cannot know. With --watch it
-follows that podfit, and the next one where that ends.
+Asks the podfit that owns the pod, through pods/proxy of the API server: the leader, or the agent of the pod's node. That
+podfit must run with --debug-listen, and you need the right to "get" on "pods/proxy" in its namespace. Where no podfit is
+found, or with --without-daemon, the command takes samples for up to 90 seconds. It only reads, and says what it cannot
+know. With --watch it follows that podfit, and then the next leader.
 
-Exit codes: 0 explained, 1 there is no explanation (stderr says why), 2 a flag that is no good.
+Exit codes: 0 explained, 1 no explanation (stderr says why), 2 an invalid flag.
 `;
 
 type Given = AccessFlags & Readonly<{ withoutDaemon?: boolean; watch?: boolean; output: string }>;
@@ -38,8 +38,8 @@ export const createExplainCommand = defineCommand({
   description: "say why a pod has its size, or a workload its number of pods",
   argument: new Argument("<subject>", describeSubjects(KINDS)),
   flags: [
-    createFlag("--without-daemon", "ask no podfit: look for two samples"),
-    createFlag("--watch", "go on, and explain anew at each evaluation"),
+    createFlag("--without-daemon", "ask no podfit: take two samples"),
+    createFlag("--watch", "continue, and explain again at each evaluation"),
     FORMAT_FLAG,
     ...ACCESS_FLAGS,
   ],

@@ -250,7 +250,7 @@ const GATE_TEXTS: Readonly<Record<GateName, string>> = {
 /** The meaning of a cap that changed a size. */
 export const CAP_TEXTS: Readonly<Record<keyof typeof CAPS, string>> = {
   bounds: "bounds min and max",
-  worthAUnit: "less than a unit is no move",
+  worthAUnit: "a change below one unit is not made",
   step: "step, and up to a whole unit",
   allowed: "node, quotas and limit ranges",
   memoryInUse: "memory in use",

@@ -66,7 +66,7 @@ function describeUsage({ usage }: ContainerExplanation, now: number): string {
   const { at, overMs, cpuMillicores, memoryBytes, heldBackPercent } = usage;
   const held = heldBackPercent === null || heldBackPercent < 1
     ? ""
-    : `, held back ${formatPercent(heldBackPercent)} of the time`;
+    : `, throttled ${formatPercent(heldBackPercent)} of the time`;
   const cpu = `cpu ${formatSize(cpuMillicores, "cpu")}${held} (over ${formatAge(overMs)})`;
   return `Usage, ${formatAgo(at, now)}: ${cpu}, memory ${formatSize(memoryBytes, "memory")}`;
 }
@@ -95,11 +95,11 @@ function describeSurroundings(
 ): readonly string[] {
   const lines: string[] = [];
   if (limited !== null) {
-    lines.push(`Limited: ${limited} has held its scale-ups for some samples, and does not pass by itself`);
+    lines.push(`Limited: ${limited} has blocked its scale-ups for some samples, and does not end without a change`);
   }
   if (room !== null) {
     const [cpu, memory] = [formatSize(room.cpuMillicores, "cpu"), formatSize(room.memoryBytes, "memory")];
-    lines.push(`Room: its node has ${cpu} cpu and ${memory} memory left to request`);
+    lines.push(`Headroom: its node has ${cpu} cpu and ${memory} memory left to request`);
   }
   if (siblings !== null) lines.push(`Siblings: ${siblings.pods} other pods of the workload are known`);
   return lines;
@@ -126,7 +126,7 @@ function describeTrial(trial: TrialExplanation, now: number, options: TextOption
   return [
     `  Wanted: ${direction}`,
     ...wanted,
-    `  Gates, of which the first that objects decides${isHeld ? "" : ": all let it pass"}`,
+    `  Gates: the first that fails decides${isHeld ? "" : ": all let it pass"}`,
     ...formatTable(gates.map((one) => toGateRow(one, now))).flatMap((row, index) => {
       const passes = gates[index]?.passes ?? true;
       return breakLines(`    ${row}`, { ...options, hang: 6 }).map((line) =>
@@ -178,7 +178,7 @@ function describeNext(
   options: TextOptions,
 ): readonly string[] {
   const when = earliest === null
-    ? "At the earliest: nobody can say, as time alone does not end what is in the way"
+    ? "At the earliest: not known, because time alone does not end what blocks it"
     : earliest <= now
     ? "At the earliest: with the next sample"
     : `At the earliest: ${formatClock(earliest, now)}, in ${formatWait(earliest - now)}`;
@@ -241,7 +241,7 @@ function describeTriggers({ triggers }: WorkloadExplanation): readonly string[] 
     const says = error !== null ? `failed: ${error}` : isActive === null ? "" : isActive ? "active" : "not active";
     if (proposal === null) return [metricName, formatValue(type, value), target, "-", "-", "-", says];
     const { ratio, replicas, lo, hi, ready, unready, missing } = proposal;
-    const asks = lo === hi ? String(replicas) : `${replicas} (${lo} full-grown, ${hi} as born)`;
+    const asks = lo === hi ? String(replicas) : `${replicas} (${lo} at full size, ${hi} at initial size)`;
     const pods = `${ready} ready, ${unready} unready, ${missing} without usage`;
     return [metricName, formatValue(type, value), target, ratio === null ? "-" : ratio.toFixed(2), asks, pods, says];
   });

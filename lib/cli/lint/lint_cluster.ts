@@ -292,7 +292,7 @@ function describeAbsent(
     const isAsked = known[plural].length > 0 || plural.endsWith("triggerauthentications") ||
       (plural === "podresourceautoscalers" && !isOfFiles);
     if (file === undefined || !isAsked) return [];
-    const message = `the cluster knows no ${KINDS[plural].kind}: install its definition with ` +
+    const message = `the cluster has no ${KINDS[plural].kind}: install its definition with ` +
       `\`kubectl apply --server-side -f crds/${file}\``;
     return [{
       level: "error",

@@ -31,18 +31,18 @@ export interface ClusterOptions extends ServerChoice {
 }
 
 const NOTES = `
-Checks PodResourceAutoscalers, ScaledObjects, TriggerAuthentications and ClusterTriggerAuthentications; other kinds of
-objects are passed over, but for the workloads that they are about. Without --cluster it reads what is written in the files
-alone. With --cluster it lists what the cluster has beside them (it never writes): other autoscalers of the same pods,
-containers that do not exist, bounds outside of limit ranges and nodes; without -f it checks what is in the cluster already.
-It needs list of podresourceautoscalers, scaledobjects, workloads, pods, HPAs, VPAs, limit ranges and nodes, and get of
-secrets that triggers name; what it could not check for want of a right it says.
+Checks PodResourceAutoscalers, ScaledObjects, TriggerAuthentications and ClusterTriggerAuthentications. Of other objects
+it reads only the workloads that these are about. Without --cluster it checks the files only. With --cluster it compares
+them with the cluster, and never writes: other autoscalers of the same pods, containers that do not exist, bounds outside
+of limit ranges and nodes. Without -f it checks what is in the cluster already. It needs list on podresourceautoscalers,
+scaledobjects, workloads, pods, HPAs, VPAs, limit ranges and nodes, and get on secrets that triggers name. It reports
+what it could not check because a right is missing.
 
-An error is refused or cannot work; a warning will not do what its author expects; advice works, and could be better.
+An error is refused or cannot work. A warning does not do what its author expects. Advice works and could be better.
 Findings go to stdout as FILE:LINE:COLUMN: error|warning|advice: OBJECT: FIELD: MESSAGE [NAME], a summary to stderr.
 
-Exit codes: 0 no error (warnings and advice do not count), 1 an error or nothing to check, 2 a file, flag or cluster that
-is no good.
+Exit codes: 0 no error (warnings and advice do not count), 1 an error or nothing to check, 2 an invalid file, flag or
+cluster.
 `;
 
 type Given = Readonly<{
@@ -69,21 +69,21 @@ export const createLintCommand = defineCommand({
       fallback: "auto",
       choices: COLOR_WHENS,
     }),
-    createFlag("--cluster", "look into the cluster too"),
+    createFlag("--cluster", "check against the cluster too"),
     createFlag(
       "-n, --namespace <name>",
-      "of what is looked at there, and of manifests without one (default: the context's)",
+      "namespace in the cluster, and of manifests without one (default: the context's)",
     ),
-    createFlag("-A, --all-namespaces", "look at all namespaces of the cluster"),
+    createFlag("-A, --all-namespaces", "check all namespaces of the cluster"),
     createFlag("--kubeconfig <path...>", "kubeconfig file (default: KUBECONFIG, the service account, ~/.kube/config)"),
     createFlag("--context <name>", "context of the kubeconfig (default: its current-context)"),
   ],
   notes: NOTES,
   examples: [
     ["a directory, before it is applied", "podfit lint -f manifests/"],
-    ["beside the lines of a pull request, in a GitHub workflow", "podfit lint -f manifests/ -o github"],
-    ["what one file would meet in the cluster of the kubeconfig", "podfit lint --cluster -f my-app.yaml -n shop"],
-    ["everything that is in the cluster", "podfit lint --cluster --all-namespaces"],
+    ["at the lines of a pull request, in a GitHub workflow", "podfit lint -f manifests/ -o github"],
+    ["one file against the cluster of the kubeconfig", "podfit lint --cluster -f my-app.yaml -n shop"],
+    ["everything in the cluster", "podfit lint --cluster --all-namespaces"],
   ],
   codes: "check",
   parse: ({ given, getEnv }: Typed<Given>) => toLintOptions(given, getEnv),

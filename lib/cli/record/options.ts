@@ -21,26 +21,25 @@ export interface RecordOptions {
 }
 
 const NOTES = `
-Follows what a running podfit decides of one pod or ScaledObject, and writes each evaluation as a line of JSON, for "podfit replay"
-and for bug reports. It asks the podfit that owns it as "podfit explain" does: that one must run with --debug-listen, and you need the
-right to "get" on "pods/proxy" in its namespace.
+Follows what a running podfit decides about one pod or ScaledObject, and writes each evaluation as a line of JSON, for
+"podfit replay" and for bug reports. It asks the podfit that owns it, as "podfit explain" does: that podfit must run with
+--debug-listen, and you need the right to "get" on "pods/proxy" in its namespace.
 
-Lines hold names, labels, sizes and usage of the pod, and no credentials. Ends by Ctrl-C, after --for, and when the pod is gone or
-podfit ends.
-Where podfit runs from source, -o needs --allow-write=FILE of Deno, and > FILE does not.
+Lines have names, labels, sizes and usage of the pod, and no credentials. Ends after Ctrl-C, after --for, and when the pod
+or podfit ends. Where podfit runs from source, -o needs --allow-write=FILE of Deno, and > FILE does not.
 
-Exit codes: 0 recorded, 1 nothing could be recorded, or the connection was lost (stderr says why), 2 a flag that is no good.
+Exit codes: 0 recorded, 1 nothing was recorded, or the connection was lost (stderr says why), 2 an invalid flag.
 `;
 
 type Given = AccessFlags & Readonly<{ for?: string; past?: boolean; output?: string }>;
 
 export const createRecordCommand = defineCommand({
   name: "record",
-  description: "write down what a running podfit decides of a pod or ScaledObject, and of what",
+  description: "record what a running podfit decides about a pod or ScaledObject, with its input",
   argument: new Argument("<subject>", describeSubjects(KINDS)),
   flags: [
     createFlag("--for <duration>", "how long, such as 10m (default: until Ctrl-C)"),
-    createFlag("--past", "begin with what podfit still knows of about the last hour"),
+    createFlag("--past", "begin with the records of about the last hour"),
     createFlag("-o, --output <file>", "where to write (default: stdout)"),
     ...ACCESS_FLAGS,
   ],

@@ -13,20 +13,20 @@ export interface ReplayOptions {
 }
 
 const NOTES = `
-Needs no cluster. FILE is what "podfit record" writes, or what /debug/records answers, of pods and of ScaledObjects; - is stdin.
-Each record goes through the decisions of this podfit again.
+Needs no cluster. FILE is what "podfit record" writes, or what /debug/records returns, of pods and of ScaledObjects; - is
+stdin. This podfit decides each record again.
 
-With --policy nothing is checked: beside what was decided of pods stands what that PodResourceAutoscaler would have decided, on the
-recorded usage and on sizes of its own, in which each of its resizes is in force at once.
+With --policy nothing is checked. Each decision about a pod is printed next to the decision of that PodResourceAutoscaler.
+It uses the recorded usage and its own sizes, and each of its resizes is in force at once.
 
-Exit codes: 0 the same was decided (always with --policy), 1 something else, 2 a file or flag that is no good.
+Exit codes: 0 the decisions are the same (always with --policy), 1 they differ, 2 an invalid file or flag.
 `;
 
 type Given = Readonly<{ policy?: string | null }>;
 
 export const createReplayCommand = defineCommand({
   name: "replay",
-  description: "take recorded evaluations through the decisions again, or through another policy's",
+  description: "decide recorded evaluations again, also with another policy",
   argument: new Argument("<file>", "a trace: one record in each line, or - for stdin"),
   flags: [createFlag("--policy <file>", "manifest of a PodResourceAutoscaler to compare with")],
   notes: NOTES,

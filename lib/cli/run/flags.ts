@@ -143,7 +143,7 @@ export const FLAGS = {
     value: "<path>",
     variable: "PODFIT_KUBELET_TOKEN_FILE",
     help:
-      "file of the token that kubelets get, read anew when it changes (default: in a pod one that podfit asks for, " +
+      "file of the token that kubelets get, read again when it changes (default: in a pod one that podfit asks for, " +
       "of the service account podfit-kubelet; elsewhere that of the kubeconfig)",
     parse: optional(toText),
   },
@@ -285,7 +285,7 @@ export const FLAGS = {
     value: "<path>",
     variable: "PODFIT_TLS_CERT_FILE",
     help:
-      "PEM file of the certificate, its chain behind it, with which --listen and --debug-listen speak HTTPS; read anew when it changes",
+      "PEM file of the certificate, its chain behind it, with which --listen and --debug-listen speak HTTPS; read again when it changes",
     parse: optional((written) => written),
   },
   tlsPrivateKeyFile: {

@@ -39,8 +39,8 @@ export async function listen(options: RunOptions, context: ListenContext): Promi
   const checkReader = options.metricsAuth ? context.checkReader : null;
   if (checkReader !== null && readIdentity === undefined) {
     log.warn(
-      "Readers of /metrics send their tokens in clear (--metrics-auth without TLS): whoever hears one on the way can " +
-        "use it; give --tls-cert-file and --tls-private-key-file",
+      "Readers of /metrics send their tokens in clear (--metrics-auth without TLS): an attacker on the way can use " +
+        "them; give --tls-cert-file and --tls-private-key-file",
     );
   }
   await using listening = new AsyncDisposableStack();
@@ -111,7 +111,7 @@ export async function openReaderCheck(
       if (clock.monotonic() - saidMs < MIN_LOG_INTERVAL_MS) return;
       saidMs = clock.monotonic();
       isSaid = true;
-      log[kind === "rightMissing" ? "error" : "warn"]("Cannot tell who may read /metrics", { why });
+      log[kind === "rightMissing" ? "error" : "warn"]("Cannot check who may read /metrics", { why });
     },
     onAnswered() {
       if (isSaid) log.info("Readers of /metrics are known again");

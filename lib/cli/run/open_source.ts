@@ -124,8 +124,8 @@ export async function openSummaries(options: RunOptions, context: SummariesConte
   }
   if (insecureTls) {
     log.warn(
-      "Kubelet certificates are not checked (--kubelet-insecure-tls): whoever can answer at a node's address gets " +
-        "the token that kubelets get; give their CA with --kubelet-ca instead",
+      "Kubelet certificates are not checked (--kubelet-insecure-tls): an attacker at a node's address gets the " +
+        "token for kubelets; give their CA with --kubelet-ca instead",
     );
   }
   try {

@@ -27,18 +27,18 @@ export interface SimulateOptions extends LoadOptions {
 }
 
 const NOTES = `
-Runs what the daemon runs, under virtual time, on a model of the node: a kubelet that samples every 10 to 19 s, CPU held
-at its limit, a container killed that passes its memory limit. Needs no cluster. -f takes Deployments, StatefulSets,
+Runs the daemon's decisions under virtual time, on a model of the node. Its kubelet samples every 10 to 19 s, CPU stops at
+its limit, and a container above its memory limit is killed. Needs no cluster. -f takes Deployments, StatefulSets,
 DaemonSets and Pods with the PodResourceAutoscalers (and ScaledObjects) for them, in any number of files.
 
-A load is CSV with a header: seconds, and of CPU millicores, percent or cpu (a quantity), of memory bytes or memory (a
-quantity), and cache. Between two rows lies a straight line. CONTAINER=FILE is the load of one container.
+A load is CSV with a header. Columns: seconds; for CPU millicores, percent or cpu (a quantity); for memory bytes or memory
+(a quantity); and cache. Between two rows the load is a straight line. CONTAINER=FILE is the load of one container.
 
---sweep tries a grid of policies and ranks it: profiles and the main numbers, or what is given, such as
---sweep scaleUp.targetUtilization=60,70,80 --sweep cpu.requests.scaleUpThreshold=75,90. Policies that no other beats in
-slack, throttled time, OOM kills and resizes at once are marked with a star.
+--sweep tries a grid of policies and ranks them: profiles and the main numbers, or given fields, such as
+--sweep scaleUp.targetUtilization=60,70,80 --sweep cpu.requests.scaleUpThreshold=75,90. A star marks policies for which no
+other is better in slack, throttled time, OOM kills and resizes at once.
 
-Exit codes: 0 simulated, 1 a problem in a manifest, 2 a file or flag that is no good.
+Exit codes: 0 simulated, 1 a problem in a manifest, 2 an invalid file or flag.
 `;
 
 type Given =
@@ -59,7 +59,7 @@ const FORMATS = ["table", "json"] as const;
 
 export const createSimulateCommand = defineCommand({
   name: "simulate",
-  description: "run manifests on a load curve, and see how the policy keeps their pods at their size",
+  description: "run manifests on a load curve, and measure how well the policy sizes their pods",
   flags: [
     createFlag(
       "-f, --filename <path...>",

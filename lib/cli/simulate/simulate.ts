@@ -25,7 +25,7 @@ export async function simulate(options: SimulateOptions): Promise<number> {
     const complaints = [given, ...others].flatMap((one) => one.complaints);
     if (complaints.length > 0) {
       for (const line of complaints) writeError(line);
-      writeError("Cannot simulate: put right what is said above; podfit lint -f says more of it");
+      writeError("Cannot simulate: correct the problems above; podfit lint -f explains them");
       return EXIT.failed;
     }
     return await simulateObjects(options, { given, others });

@@ -60,7 +60,7 @@ function listReasons({ target, container, suggestion, seen, source }: ManifestOp
     ...formatVerdicts(suggestion, seen),
     "",
     numbers.size === 0
-      ? `Profile ${profile} as it is: of ${tried} policies none gained 5 % upon it.`
+      ? `Profile ${profile} without changes: none of ${tried} policies was 5 % better.`
       : `Profile ${profile} with ${count}, the best of ${tried} policies; behind each number what would be without it.`,
     ...listWarnings(best.verdict, levels.seconds),
   ];

@@ -40,16 +40,15 @@ export interface SuggestOptions extends LoadOptions {
 }
 
 const NOTES = `
-Watches the pods of a workload for a while, or reads what was seen of them earlier, simulates policies on that with the
-daemon's own rules, and prints the PodResourceAutoscaler that does best, with the reasons as comments. A profile comes
-first; numbers are there only where they gain. Nothing is written to the cluster. Ctrl-C ends the watching: what was
-seen by then counts.
+Watches the pods of a workload for a while, or reads earlier usage. It simulates policies on it with the daemon's
+decisions, and prints the best PodResourceAutoscaler, with the reasons as comments. It starts from a profile, and adds
+numbers only where they gain. It writes nothing to the cluster. Ctrl-C ends the watch: the samples up to then count.
 
-Reading usage takes get on nodes/proxy, or list on pods of metrics.k8s.io. --from prometheus takes a query that gives CPU
-cores by container (with --memory-query one of bytes), or a selector of cAdvisor's series such as '{namespace="shop"}'.
-Usage is what limits let it be: where CPU was throttled, more was wanted.
+Reading usage takes get on nodes/proxy, or list on pods of metrics.k8s.io. --from prometheus takes a query that returns
+CPU cores by container (with --memory-query one of bytes), or a selector of cAdvisor's series such as '{namespace="shop"}'.
+Limits cap usage: where CPU was throttled, the container wanted more.
 
-Exit codes: 0 suggested, 1 nothing to suggest by what was seen, 2 a file, a flag or a cluster that is no good.
+Exit codes: 0 suggested, 1 not enough usage for a suggestion, 2 an invalid file, flag or cluster.
 `;
 
 type Given =
@@ -72,21 +71,21 @@ export const createSuggestCommand = defineCommand({
   description: "find the policy that fits what a workload really uses, and print its manifest",
   argument: new Argument("[workload]", describeSubjects(WORKLOAD_KINDS)),
   flags: [
-    createFlag("-n, --namespace <name>", "the workload's (default: that of the context)"),
+    createFlag("-n, --namespace <name>", "namespace of the workload (default: that of the context)"),
     createFlag("--all", "every workload of the namespace"),
     createFlag("--for <duration>", "how long to watch, or how far back to ask Prometheus: 30m, 2h, 7d", {
       fallback: "30m",
     }),
     ...LOAD_FLAGS,
-    createFlag("-f, --filename <path>", "manifests that hold the workload, for a suggestion without a cluster", {
+    createFlag("-f, --filename <path>", "manifests with the workload, for a suggestion without a cluster", {
       isRepeatable: true,
     }),
-    createFlag("-c, --container <name>", "the container of a load that names none"),
-    createFlag("--seed <text>", "of the noise", { fallback: "1" }),
+    createFlag("-c, --container <name>", "the container of a load without a name"),
+    createFlag("--seed <text>", "seed of the noise", { fallback: "1" }),
     createFlag("--policies <n>", "how many policies to simulate at most (default: what takes about a minute)"),
-    createFlag("-o, --output <file>", "where the manifest goes (default: stdout)"),
-    createFlag("--kubeconfig <file>", "which cluster is watched"),
-    createFlag("--context <name>", "which context of the kubeconfig"),
+    createFlag("-o, --output <file>", "file for the manifest (default: stdout)"),
+    createFlag("--kubeconfig <file>", "kubeconfig of the cluster to watch"),
+    createFlag("--context <name>", "context of the kubeconfig"),
   ],
   notes: NOTES,
   examples: [

@@ -21,14 +21,14 @@ export interface TopOptions {
 }
 
 const NOTES = `
-One row per container that podfit tracks: what it uses, its request and limit, how full the fullest managed side is, what
-is wanted (REQUEST/LIMIT), and what stands in the way of it or why nothing is wanted. One row per workload with a
-ScaledObject: its pods, how far its triggers are from their targets (1.00x = on it), and how many are wanted. Yellow rows
-wait for something. On a narrow terminal what matters least is left out.
+One row per container that podfit tracks: its usage, request and limit, the utilization of its fullest managed resource
+field, the wanted size (REQUEST/LIMIT), and what blocks it or why no change is wanted. One row per workload with a
+ScaledObject: its pods, how far its triggers are from their targets (1.00x = at the target), and the wanted number.
+Yellow rows wait for something. A narrow terminal leaves out the least important columns.
 
 Asks podfit as "podfit explain" does: it must run with --debug-listen.
 
-Exit codes: 0 listed, 1 it cannot be (stderr says why), 2 a flag that is no good.
+Exit codes: 0 listed, 1 no list (stderr says why), 2 an invalid flag.
 `;
 
 type Given =
@@ -39,12 +39,12 @@ type Given =
 
 export const createTopCommand = defineCommand({
   name: "top",
-  description: "list what tracked pods use, have and want, and what holds them",
+  description: "list usage, size and wanted size of tracked pods, and what blocks them",
   flags: [
-    createFlag("-A, --all-namespaces", "of all namespaces"),
-    createFlag("--sort <by>", "what comes first", { fallback: "name", choices: SORTS }),
-    createFlag("--filter <text>", "rows whose namespace, name, container or gate has it"),
-    createFlag("--watch", "go on, in place"),
+    createFlag("-A, --all-namespaces", "list all namespaces"),
+    createFlag("--sort <by>", "order of the rows", { fallback: "name", choices: SORTS }),
+    createFlag("--filter <text>", "only rows whose namespace, name, container or gate includes this text"),
+    createFlag("--watch", "refresh in place"),
     FORMAT_FLAG,
     ...ACCESS_FLAGS,
   ],
@@ -52,7 +52,7 @@ export const createTopCommand = defineCommand({
   examples: [
     ["of all namespaces, the fullest first", "podfit top -A --sort utilization"],
     ["of one, in place", "podfit top -n shop --watch"],
-    ["what a node has no room for, as data", "podfit top -n shop --filter NodeCapacity -o json"],
+    ["containers without headroom on their node, as data", "podfit top -n shop --filter NodeCapacity -o json"],
   ],
   codes: "check",
   parse: ({ given, getEnv }: Typed<Given>) => toTopOptions(given, getEnv),

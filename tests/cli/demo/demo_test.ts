@@ -35,8 +35,11 @@ Deno.test("podfit demo --scene both tells of sizes and of the number of pods, an
   const lines = out.split("\n");
   const first = (what: RegExp) => lines.findIndex((line) => what.test(line));
   const told = (what: RegExp) => lines.filter((line) => what.test(line)).length;
-  assert(first(/ ‖ VerticalFirst {2}1 full-grown is enough, as born it takes \d/) > 0, out);
-  assert(first(/ ‖ VerticalFirst/) < first(/ ↑ 1 → \d pods {2}ScaledOut: full-grown it takes \d, as born \d/), out);
+  assert(first(/ ‖ VerticalFirst {2}1 at full size is enough, at initial size it takes \d/) > 0, out);
+  assert(
+    first(/ ‖ VerticalFirst/) < first(/ ↑ 1 → \d pods {2}ScaledOut: at full size it takes \d, at initial size \d/),
+    out,
+  );
   assertEquals(told(/^\d\d:\d\d shop {3}[↑↓] /), Number(/ {3}replicas (\d+) \(/.exec(out)?.[1]), out);
   assertEquals(told(/^\d\d:\d\d \w{5} {2}[↑↓] /), Number(/^resizes (\d+) \(/m.exec(out)?.[1]), out);
   assertMatch(out, /^most pods at one time +[23] +\d+ +\d fewer$/m);

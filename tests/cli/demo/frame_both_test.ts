@@ -19,7 +19,7 @@ pods  ‖ VerticalFirst since 07:00         ▆ 3 with podfit ┄ 7 with an HPA 
                            ▆▆▆▆▆▆▆▆▆▆▆▆▆▆
 ▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅██████████████
 ────────────────────────────────────────────────────────────────────────────────
-06:50 shop   ↑ 1 → 3 pods  ScaledOut: full-grown it takes 3, as born 9
+06:50 shop   ↑ 1 → 3 pods  ScaledOut: at full size it takes 3, at initial size 9
 
 
 

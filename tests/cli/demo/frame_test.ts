@@ -28,7 +28,7 @@ worker cpu          ▆ 15m ─ 22m ┄ 1000m  worker memory    ▆ 86Mi ─ 115
                                 with podfit       without
 CPU requested, on average              472m         1550m   70 % given back
 memory requested, on average          435Mi        1344Mi   68 % given back
-CPU time held back by limits           0.0s           15s   none
+CPU time throttled by limits           0.0s           15s   none
 killed for memory                         0   1, 10s down   none
 resizes 1 (1 up, 0 down)   blocked 1: ResizeDeferred 1
 `;

@@ -12,7 +12,11 @@ const REQUESTS = { born: 500n, full: 2000n };
 Deno.test("withReplicas() tells once that pods grow first, in the numbers of both yardsticks (R83)", () => {
   const { fold, look, tick } = begin(1);
   look(tick(400n));
-  assertEquals(told(look(tick(400n))), [["blocked", "VerticalFirst", "1 full-grown is enough, as born it takes 2"]]);
+  assertEquals(told(look(tick(400n))), [[
+    "blocked",
+    "VerticalFirst",
+    "1 at full size is enough, at initial size it takes 2",
+  ]]);
   assertEquals(look().replicas.standing, { reason: "VerticalFirst", since: fold.now - 30_000 });
   assertEquals(look().replicas.asked, { lo: 1, hi: 2 });
 });
@@ -22,7 +26,7 @@ Deno.test("withReplicas() tells a change of replicas when it is accepted, and co
   look(tick(1900n));
   assertEquals(look().events, []);
   look(answer("accepted"));
-  assertEquals(told(look()), [["up", "1 -> 2 pods", "ScaledOut: full-grown it takes 2, as born 8"]]);
+  assertEquals(told(look()), [["up", "1 -> 2 pods", "ScaledOut: at full size it takes 2, at initial size 8"]]);
   assertEquals([look().replicas.changes, look().replicas.last?.at], [{ out: 1, in: 0 }, fold.now]);
 });
 
@@ -37,12 +41,16 @@ Deno.test("withReplicas() tells since when sizes wait for the number, until it h
   const { fold, look, tick, answer } = begin(3);
   const since = fold.now;
   look(tick(100n));
-  assertEquals(told(look()), [["blocked", "ScaleInPending", "2 as born are enough: sizes wait for the number"]]);
+  assertEquals(told(look()), [[
+    "blocked",
+    "ScaleInPending",
+    "2 at initial size are enough: sizes wait for the number",
+  ]]);
   assertEquals(look().replicas.pendingSince, since);
   for (let ticks = 0; ticks < 22; ticks++) look(tick(100n));
   assertEquals(told(look()).length, 1);
   look(answer("accepted"));
-  assertEquals(told(look()).at(-1), ["down", "3 -> 2 pods", "ScaledIn: 2 as born are enough"]);
+  assertEquals(told(look()).at(-1), ["down", "3 -> 2 pods", "ScaledIn: 2 at initial size are enough"]);
   assertEquals([look().replicas.pendingSince, look().replicas.changes], [null, { out: 0, in: 1 }]);
 });
 

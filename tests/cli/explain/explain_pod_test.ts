@@ -17,7 +17,7 @@ const IN_BAND = [
   "  memory.requests   64Mi                                      not managed",
   "  memory.limits    256Mi                                      not managed",
   "  Decision: hold, InBand: inside the thresholds (so for 24s, 5 evaluations)",
-  "  Room: its node has 3900m cpu and 15.9Gi memory left to request",
+  "  Headroom: its node has 3900m cpu and 15.9Gi memory left to request",
   "  If it wanted up now: every one of 22 gates would let it pass",
   "  If it wanted down now: every one of 22 gates would let it pass",
   "  Resizes: none in the 30s of records",
@@ -41,7 +41,7 @@ const RESIZED = [
   "  memory.requests   64Mi                                      not managed",
   "  memory.limits    256Mi                                      not managed",
   "  Decision: hold, Warmup: waiting for a sample of the new size",
-  "  Room: its node has 3515m cpu and 15.9Gi memory left to request",
+  "  Headroom: its node has 3515m cpu and 15.9Gi memory left to request",
   "  If it wanted up now: cooledDown would hold it (Cooldown, until 11:03:01Z)",
   "  If it wanted down now: cooledDown would hold it (Cooldown, until 11:03:01Z)",
   "  Resizes, newest first",
@@ -66,18 +66,18 @@ const AT_BOUND = [
   "  memory.requests   64Mi                                       not managed",
   "  memory.limits    256Mi                                       not managed",
   "  Decision: hold, AtBound: cpu.requests stays at 1500m: max leaves no room (so for 2m55s, 36 evaluations)",
-  "  Limited: AtBound has held its scale-ups for some samples, and does not pass by itself",
-  "  Room: its node has 2500m cpu and 15.9Gi memory left to request",
+  "  Limited: AtBound has blocked its scale-ups for some samples, and does not end without a change",
+  "  Headroom: its node has 2500m cpu and 15.9Gi memory left to request",
   "  Wanted: up",
   "    cpu.requests 1500m: cpu.requests at 132 %, which asks for 3298m; bounds (bounds min and max) makes it 1500m",
-  "  Gates, of which the first that objects decides",
+  "  Gates: the first that fails decides",
   "    FAIL  withRoom         AtBound: cpu.requests stays at 1500m: max leaves no room",
   "  Resizes, newest first",
   "    3m20s ago (11:03:01Z)  cpu.requests 485m -> 1500m  because cpu.requests at 394 %, capped by max; in force after 0.1s",
   "    5m20s ago (11:01:01Z)  cpu.requests 100m -> 485m  because cpu.requests at 291 %; in force after 0.0s",
   "  What the next one waits for",
   "    - cpu.requests stays at 1500m: max leaves no room; change bounds in its autoscaler to let it",
-  "    At the earliest: nobody can say, as time alone does not end what is in the way",
+  "    At the earliest: not known, because time alone does not end what blocks it",
 ];
 
 const QOS = [
@@ -98,10 +98,10 @@ const QOS = [
   "  Decision: blocked, QoSInvariantBlocked: the pod would turn from Guaranteed into Burstable, which a resize may not do;",
   "    cpu.requests would part from cpu.limits: manage cpu.limits too, so that they move together, or give the pod a",
   "    request below its limit (so for 39s, 8 evaluations)",
-  "  Room: its node has 3900m cpu and 15.9Gi memory left to request",
+  "  Headroom: its node has 3900m cpu and 15.9Gi memory left to request",
   "  Wanted: down",
   "    cpu.requests 100m -> 11m: cpu.requests at 6 %, which asks for 11m",
-  "  Gates, of which the first that objects decides",
+  "  Gates: the first that fails decides",
   "    FAIL  qosUnchanged     QoSInvariantBlocked: the pod would turn from Guaranteed into Burstable, which a resize may",
   "          not do; cpu.requests would part from cpu.limits: manage cpu.limits too, so that they move together, or give",
   "          the pod a request below its limit",
@@ -109,7 +109,7 @@ const QOS = [
   "  What the next one waits for",
   "    - the pod would turn from Guaranteed into Burstable, which a resize may not do; cpu.requests would part from",
   "      cpu.limits: manage cpu.limits too, so that they move together, or give the pod a request below its limit",
-  "    At the earliest: nobody can say, as time alone does not end what is in the way",
+  "    At the earliest: not known, because time alone does not end what blocks it",
 ];
 
 const DEFERRED = [
@@ -130,7 +130,7 @@ const DEFERRED = [
   "  Decision: blocked, Cooldown: cpu.requests would scale up; 45s of the cooldown are left (so for 1m4s, 13 evaluations)",
   "  Wanted: up",
   "    cpu.requests 100m -> 831m: cpu.requests at 498 %, which asks for 830m",
-  "  Gates, of which the first that objects decides",
+  "  Gates: the first that fails decides",
   "    FAIL  cooledDown       Cooldown: cpu.requests would scale up; 45s of the cooldown are left; until 11:02:21Z",
   "    FAIL  resizeIdle       ResizeDeferred: a resize of the pod is deferred: Node didn't have enough resource: cpu,",
   "          requested: 860, used: 800, capacity: 1000",
@@ -139,8 +139,8 @@ const DEFERRED = [
   "  What the next one waits for",
   "    - cpu.requests would scale up; 45s of the cooldown are left",
   "    - a resize of the pod is deferred: Node didn't have enough resource: cpu, requested: 860, used: 800, capacity: 1000;",
-  "      the kubelet tries again by itself once its node has room",
-  "    At the earliest: nobody can say, as time alone does not end what is in the way",
+  "      the kubelet tries again once its node has headroom",
+  "    At the earliest: not known, because time alone does not end what blocks it",
 ];
 
 /** Gates that pass have the same words everywhere. */

@@ -224,7 +224,7 @@ const ERRORS: Readonly<Record<string, readonly [Readonly<Record<string, unknown>
   ],
   "a listener that wants a token": [
     withProxy(() => new Response("Unauthorized\n", { status: 401 })),
-    'Cannot ask podfit "podfit/podfit-a": it wants the token of a reader (--metrics-auth), which the API server does ' +
+    'Cannot ask podfit "podfit/podfit-a": it requires the token of a reader (--metrics-auth), which the API server does ' +
     "not pass on; use kubectl -n podfit port-forward pod/podfit-a 8081, and here --url http://127.0.0.1:8081 " +
     "--token-file FILE",
   ],

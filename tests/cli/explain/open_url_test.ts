@@ -37,7 +37,7 @@ Deno.test("--url sends the token of --token-file, and a listener that wants one 
   assertEquals(await read(url, "secret"), []);
   assertEquals(
     (await assertRejects(() => read(url), DebugError)).message,
-    `Cannot read records of "${url}": it wants the token of somebody who may read it (--metrics-auth), and answered 401; ` +
+    `Cannot read records of "${url}": it requires the token of a reader (--metrics-auth), and answered 401; ` +
       "give --token-file",
   );
 });

@@ -82,7 +82,7 @@ const REFUSED: Readonly<Record<string, readonly [readonly string[], RegExp]>> = 
     ["explain", "node/a"],
     /Cannot read "node\/a": write POD, pod\/NAME, deployment\/NAME, statefulset\/NAME, daemonset\/NAME or/,
   ],
-  "a name that is none": [["explain", "pod/A_b"], /Cannot read pod "A_b": it is no name of a pod/],
+  "a name that is none": [["explain", "pod/A_b"], /Cannot read pod "A_b": it is not a name of a pod/],
   "a look that is watched": [
     ["explain", "web", "--watch", "--without-daemon"],
     /Cannot use --watch with --without-daemon/,

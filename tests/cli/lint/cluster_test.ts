@@ -288,7 +288,10 @@ Deno.test("lint says which definition is missing, and how to install it", async 
   const { report } = await lint(run, { files: [scaledObject("web", [PROMETHEUS])] });
   const [missing] = report.findings;
   assertEquals([missing?.rule, missing?.file, missing?.level], ["crd-missing", null, "error"]);
-  assertStringIncludes(missing?.message ?? "", "knows no ScaledObject: install its definition with `kubectl apply");
+  assertStringIncludes(
+    missing?.message ?? "",
+    "the cluster has no ScaledObject: install its definition with `kubectl apply",
+  );
   const { report: none } = await lint(run);
   assertEquals(linesOf(none), [], "nobody needs ScaledObjects who has none");
 });

@@ -64,7 +64,7 @@ Deno.test("podfit lint says in one line what is wrong with its flags, the daemon
     ["option '--namespace' is about a cluster, add --cluster", "lint", "-f", "a.yaml", "-n", "shop"],
     ["options '--namespace' and '--all-namespaces' exclude each other", "lint", "--cluster", "-A", "-n", "shop"],
     [
-      'Cannot read --namespace "Shop": "Shop" is no namespace name: lower case letters, digits and "-", at most 63',
+      'Cannot read --namespace "Shop": "Shop" is not a namespace name: lower case letters, digits and "-", at most 63',
       "lint",
       "--cluster",
       "-n",

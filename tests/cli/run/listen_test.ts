@@ -63,7 +63,7 @@ Deno.test("podfit with --metrics-auth asks about readers also where it is disabl
   assertEquals([code, JSON.stringify(log).includes("a-token-of-a-reader")], [0, false]);
   const warnings = log.filter(({ level }) => level === "WARN").map(({ message }) => message);
   assertStringIncludes(warnings[1] ?? "", "send their tokens in clear (--metrics-auth without TLS)");
-  assertEquals([warnings.length, warnings[2]], [3, "Cannot tell who may read /metrics"]);
+  assertEquals([warnings.length, warnings[2]], [3, "Cannot check who may read /metrics"]);
 });
 
 Deno.test("podfit with --metrics-auth needs an API server, also where it is disabled", async () => {

@@ -196,7 +196,7 @@ Deno.test("variables of the platform are handed on", async () => {
 
 Deno.test("values that make no sense are refused, by flag or variable", async () => {
   const listen = "write HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080";
-  const label = (name: string) => `"${name}" is no namespace name: lower case letters, digits and "-", at most 63`;
+  const label = (name: string) => `"${name}" is not a namespace name: lower case letters, digits and "-", at most 63`;
   const cases: readonly (readonly [keyof typeof FLAGS, string, string])[] = [
     ["namespace", ",", "it names no namespace"],
     ["namespace", "a,B", label("B")],
@@ -204,8 +204,8 @@ Deno.test("values that make no sense are refused, by flag or variable", async ()
     ["namespace", "a.b", label("a.b")],
     ["namespace", "a".repeat(64), label("a".repeat(64))],
     ["statsSource", "cadvisor", "write kubelet, proxy, cgroup, metrics-api or auto"],
-    ["node", "Worker", 'it is no node name: lower case letters, digits, "-" and ".", at most 253'],
-    ["node", "a".repeat(254), 'it is no node name: lower case letters, digits, "-" and ".", at most 253'],
+    ["node", "Worker", 'it is not a node name: lower case letters, digits, "-" and ".", at most 253'],
+    ["node", "a".repeat(254), 'it is not a node name: lower case letters, digits, "-" and ".", at most 253'],
     ["logLevel", "INFO", "write debug, info, warn or error"],
     ["logFormat", "xml", "write text or json"],
     ["listen", "8080", listen],

@@ -97,7 +97,7 @@ Deno.test("formatManifest() leaves out what was not seen, and says so", () => {
 Deno.test("formatManifest() marks a profile that stands alone", () => {
   const text = formatManifest(options({ suggestion: { ...SUGGESTION, best: tried("latency"), worths: [] } }));
   assertMatch(text, /^# latency \(this\) /m);
-  assertStringIncludes(text, "# Profile latency as it is: of 77 policies none gained 5 % upon it.\n");
+  assertStringIncludes(text, "# Profile latency without changes: none of 77 policies was 5 % better.\n");
   assertStringIncludes(text, "  profile: latency\n");
 });
 

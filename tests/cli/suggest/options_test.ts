@@ -98,7 +98,7 @@ Deno.test("suggest says in one line what is wrong, with exit code 2", async () =
     ],
     [
       ["deployment/W"],
-      'Cannot read deployment "W": it is no name of a deployment: lower case letters, digits, "-" and ".", at most 253',
+      'Cannot read deployment "W": it is not a name of a deployment: lower case letters, digits, "-" and ".", at most 253',
     ],
     [["deployment/web", "--for", "10s"], 'Cannot use --for "10s": a minute is the least that says anything'],
     [

@@ -18,8 +18,8 @@ const SAID = [
   `^    FAIL  notCommanded     ${BLOCKED}\n`,
   `^    FAIL  resizeIdle       ${BLOCKED}\n`,
   `^    ${TIME}  ${ASKED}  because cpu\\.requests at \\d+ %, capped by max; not seen in force yet\n`,
-  `^    - a resize of the pod is deferred: ${KUBELETS}; the kubelet tries again by itself once its node has room\n` +
-  "    At the earliest: nobody can say, as time alone does not end what is in the way\n$",
+  `^    - a resize of the pod is deferred: ${KUBELETS}; the kubelet tries again once its node has headroom\n` +
+  "    At the earliest: not known, because time alone does not end what blocks it\n$",
 ];
 
 /** The pod has 10m, and its autoscaler takes it to 310m at once; podfit was started with DEBUG. */
