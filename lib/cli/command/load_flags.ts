@@ -15,7 +15,7 @@ export interface LoadOptions {
   readonly percentOfCores: number;
 }
 
-/** What commander gives of the flags. */
+/** The flags as commander parses them. */
 export type LoadGiven = Readonly<{
   load?: readonly string[];
   fromRecord?: readonly string[];

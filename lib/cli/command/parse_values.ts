@@ -17,7 +17,7 @@ export interface FlagValue {
   readonly text: string;
 }
 
-/** As Go's strconv.ParseBool: what the product that reads these variables today accepts. */
+/** Accepts what Go's strconv.ParseBool accepts, as the product that reads these variables does. Throws a StartError. */
 export function parseBoolean(written: FlagValue): boolean {
   const text = written.text.toLowerCase();
   if (["true", "t", "1"].includes(text)) return true;
@@ -25,7 +25,7 @@ export function parseBoolean(written: FlagValue): boolean {
   throw refuse(written, "write true or false");
 }
 
-/** One of the choices; throws a StartError for anything else. */
+/** Returns one of the choices. Throws a StartError for anything else. */
 export function parseChoice<T extends string>(written: FlagValue, choices: readonly T[]): T {
   const found = choices.find((choice) => choice === written.text);
   if (found === undefined) {
@@ -34,12 +34,12 @@ export function parseChoice<T extends string>(written: FlagValue, choices: reado
   return found;
 }
 
-/** Some of the choices, a list with commas in any order; throws a StartError for anything else. */
+/** Returns some of the choices, from a list with commas. Throws a StartError for anything else. */
 export function parseChoices<T extends string>(written: FlagValue, choices: readonly T[]): readonly T[] {
   return written.text.split(",").map((part) => parseChoice({ name: written.name, text: part.trim() }, choices));
 }
 
-/** `null` = all. A list that names none is refused: it would watch either nothing or everything. */
+/** Returns the namespaces; `null` = all. Throws a StartError for an empty list, which could mean none or all. */
 export function parseNamespaces(all: readonly FlagValue[]): readonly string[] | null {
   if (all.length === 0) return null;
   const names = new Set<string>();
@@ -51,12 +51,12 @@ export function parseNamespaces(all: readonly FlagValue[]): readonly string[] | 
   return [...names];
 }
 
-/** The name of one namespace. */
+/** Returns the name of one namespace. Throws a StartError. */
 export function parseNamespace(written: FlagValue): string {
   return checkNamespace(written.text, written);
 }
 
-/** `what` it has to be: a node name. */
+/** Returns a DNS subdomain, the rule for most names. `what`: its noun in the error. Throws a StartError. */
 export function parseSubdomain(written: FlagValue, what: string): string {
   if (!isText(written.text, NAME_RULE)) {
     throw refuse(written, `it is not a ${what}: lower case letters, digits, "-" and ".", at most 253`);
@@ -64,7 +64,7 @@ export function parseSubdomain(written: FlagValue, what: string): string {
   return written.text;
 }
 
-/** `null` = all. */
+/** Returns the pod; `null` = all. Throws a StartError. */
 export function parsePod(written: FlagValue | null): { readonly namespace: string; readonly name: string } | null {
   if (written === null) return null;
   const [namespace = "", name = "", ...rest] = written.text.split("/");
@@ -74,7 +74,7 @@ export function parsePod(written: FlagValue | null): { readonly namespace: strin
   return { namespace, name };
 }
 
-/** Without a host, every IPv4 address. Port 0 takes any free one. */
+/** Returns host and port. Without a host, every IPv4 address; port 0 takes any free one. Throws a StartError. */
 export function parseListen(written: FlagValue): { readonly hostname: string; readonly port: number } {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s[\]]*)):(\d{1,5})$/.exec(written.text);
   const port = Number(match?.[3]);
@@ -82,19 +82,19 @@ export function parseListen(written: FlagValue): { readonly hostname: string; re
   return { hostname: match[1] ?? (match[2] || "0.0.0.0"), port };
 }
 
-/** `null` where nothing is written. */
+/** Returns the parsed value; `null` where nothing is written. */
 export function parseOptional<T>(written: FlagValue | null, parse: (written: FlagValue) => T): T | null {
   return written === null ? null : parse(written);
 }
 
-/** A duration of at least a millisecond. */
+/** Returns a duration of at least a millisecond, in ms. Throws a StartError. */
 export function parseMs(written: FlagValue): number {
   const parsed = parseDuration(written.text);
   if (!parsed.ok || parsed.ms === 0) throw refuse(written, "write a duration such as 15s");
   return parsed.ms;
 }
 
-/** A quantity above zero, in millicores or bytes. */
+/** Returns a quantity above zero, in millicores or bytes. Throws a StartError. */
 export function parseSize(written: FlagValue, resource: Resource): number {
   const parsed = parseAmount(written.text, resource);
   if (!parsed.ok || parsed.amount === 0) {
@@ -103,14 +103,14 @@ export function parseSize(written: FlagValue, resource: Resource): number {
   return parsed.amount;
 }
 
-/** A whole number, both ends included. */
+/** Returns a whole number within the range, both ends included. Throws a StartError. */
 export function parseWhole(written: FlagValue, [least, most]: readonly [number, number]): number {
   const number = /^\d{1,9}$/.test(written.text) ? Number(written.text) : NaN;
   if (!(number >= least && number <= most)) throw refuse(written, `write a whole number from ${least} to ${most}`);
   return number;
 }
 
-/** A number, both ends included; a fraction is one too. */
+/** Returns a number within the range, both ends included; fractions are allowed. Throws a StartError. */
 export function parseBetween(written: FlagValue, [least, most]: readonly [number, number]): number {
   const number = /^\d+(\.\d+)?$/.test(written.text) ? Number(written.text) : NaN;
   if (!(number >= least && number <= most)) throw refuse(written, `write a number from ${least} to ${most}`);
@@ -159,15 +159,15 @@ export function describeSubjects(kinds: readonly SubjectKind[]): string {
   return `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
 
-/** What the flags say. */
+/** A query for Prometheus. */
 export interface PrometheusQuery {
   readonly url: string;
   readonly query: string;
-  /** `null` = none, or made of the selector. */
+  /** `null` = none, or made from the selector. */
   readonly memoryQuery: string | null;
 }
 
-/** Reads `--from` and `--memory-query`. Throws a StartError for anything but Prometheus. */
+/** Returns the query of `--from` and `--memory-query`. Throws a StartError for another source than Prometheus. */
 export function parsePrometheusFlags(
   from: readonly string[] | undefined,
   bytes: string | undefined,

@@ -43,7 +43,7 @@ const EXIT_TEXTS: Readonly<Record<keyof typeof EXIT, string>> = {
   interrupted: "ended by a second Ctrl-C, which waits for nothing",
 };
 
-/** What --help prints of them. */
+/** Returns the exit codes as --help prints them. */
 export function formatExitCodes(): string {
   const rows = Object.entries(EXIT).map(([name, code]) =>
     `  ${code}`.padEnd(7) + EXIT_TEXTS[name as keyof typeof EXIT]
@@ -56,7 +56,7 @@ export class StartError extends Error {
   override readonly name = "StartError";
 }
 
-/** An error of a lower layer, whose own words name what was tried and the cause, as one line. */
+/** Returns an error of a lower layer as one line. Its message already names the action and the cause. */
 export function toStartError(error: unknown, advice = ""): StartError {
   const message = error instanceof Error ? error.message : String(error);
   return new StartError(toOneLine(message) + advice, { cause: error });
@@ -64,7 +64,7 @@ export function toStartError(error: unknown, advice = ""): StartError {
 
 const MAX_LINE_LENGTH = 600;
 
-/** Servers write several lines, of any length; Deno ends with the system call and the path, which is named already. */
+/** Servers write several lines of any length. Deno appends the system call and the path, which the message has already. */
 function toOneLine(message: string): string {
   const line = toLine(message.replace(/ \(os error \d+\)(: \w+ '[^']*')?/, "")).replace(/ +/g, " ").trim();
   return line.length <= MAX_LINE_LENGTH ? line : `${line.slice(0, MAX_LINE_LENGTH)}...`;

@@ -35,7 +35,10 @@ export function formatCompletion(shell: Shell, program: Command): string {
   return FORMATS[shell](toCommandSpec(program));
 }
 
-/** For `source <(podfit completion bash)`. */
+/**
+ * For `source <(podfit completion bash)`, bash 3.2 and later.
+ * https://www.gnu.org/software/bash/manual/html_node/Programmable-Completion.html
+ */
 function formatBash(spec: CommandSpec): string {
   return `# bash completion of podfit: source <(podfit completion bash)\n${formatBashFunctions(spec)}\n` +
     "complete -F _podfit podfit kubectl-podfit\n";
@@ -133,7 +136,10 @@ _podfit() {
   fi
 }`;
 
-/** For `source <(podfit completion zsh)` after compinit, or a file `_podfit` in fpath. */
+/**
+ * For `source <(podfit completion zsh)` after compinit, or a file `_podfit` in fpath.
+ * https://zsh.sourceforge.io/Doc/Release/Completion-System.html
+ */
 function formatZsh(spec: CommandSpec): string {
   return [
     "#compdef podfit kubectl-podfit",
@@ -210,7 +216,7 @@ _podfit() {
 if [[ \${funcstack[1]} == _podfit ]]; then _podfit "$@"; else compdef _podfit podfit kubectl-podfit; fi
 `;
 
-/** For `podfit completion fish | source`. */
+/** For `podfit completion fish | source`. https://fishshell.com/docs/current/completions.html */
 function formatFish(spec: CommandSpec): string {
   const paths = listCommands(spec).map(({ path }) => path).filter((path) => path !== PROGRAM);
   const lines = [PROGRAM, "kubectl-podfit"].flatMap((program) => [
@@ -260,8 +266,8 @@ function formatFishValues(values: Values): readonly string[] {
 }
 
 /**
- * `_podfit_values COMMAND FLAG` prints what the flag takes, one a line: words, or `:file`, `:files`, `:directory`, `:any`; nothing for
- * one that takes nothing. A flag whose value may be left out begins with `:optional`.
+ * `_podfit_values COMMAND FLAG` prints the values of the flag, one a line: words, or `:file`, `:files`, `:directory`, `:any`;
+ * nothing for a flag without a value. The values of a flag whose value is optional begin with `:optional`.
  */
 function formatValues(spec: CommandSpec): string {
   const cases = listCommands(spec).flatMap(({ path, flags }) =>
@@ -270,14 +276,14 @@ function formatValues(spec: CommandSpec): string {
   return formatFunction("_podfit_values", '"$1 $2"', cases);
 }
 
-/** `_podfit_arguments COMMAND` prints what its argument may be, in the same way. */
+/** `_podfit_arguments COMMAND` prints the values of its argument, in the same way. */
 function formatArguments(spec: CommandSpec): string {
   const cases = listCommands(spec).filter(({ values }) => values.kind !== "none")
     .map(({ path, values }) => `${quoteSh(path)}) printf '%s\\n' ${toWords(values).map(quoteSh).join(" ")} ;;`);
   return formatFunction("_podfit_arguments", '"$1"', cases);
 }
 
-/** `_podfit_NAME COMMAND` prints lines of a list of each command's. */
+/** `_podfit_NAME COMMAND` prints the lines that a list has for each command. */
 function formatList(
   name: string,
   spec: CommandSpec,
@@ -304,12 +310,12 @@ function formatFunction(name: string, subject: string, cases: readonly string[])
   return [`${name}() {`, `  case ${subject} in`, ...cases.map((one) => `    ${one}`), "  esac", "}"].join("\n");
 }
 
-/** In single quotes, as sh, bash and zsh read them. */
+/** Returns the text in single quotes, for sh, bash and zsh. */
 function quoteSh(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** In single quotes, as fish reads them. */
+/** Returns the text in single quotes, for fish. */
 function quoteFish(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }

@@ -25,7 +25,7 @@ export interface FlagSpec {
   /** `-o` and `--output`; at least one. */
   readonly names: readonly string[];
   readonly description: string;
-  /** `null` for a flag that is there or not. */
+  /** `null` for a flag without a value. */
   readonly values: Values | null;
   /** The value may be left out. */
   readonly isOptional: boolean;
@@ -41,7 +41,7 @@ export type Values =
 /** The name before every path. */
 export const PROGRAM = "podfit";
 
-/** Reads a program with its commands, hidden ones left out. */
+/** Returns a program with its commands; hidden ones are left out. */
 export function toCommandSpec(command: Command, path = PROGRAM): CommandSpec {
   const help = command.createHelp();
   const [argument] = command.registeredArguments;
@@ -55,7 +55,7 @@ export function toCommandSpec(command: Command, path = PROGRAM): CommandSpec {
   };
 }
 
-/** The command and all below it. */
+/** Returns the command and all below it. */
 export function listCommands(spec: CommandSpec): readonly CommandSpec[] {
   return [spec, ...spec.commands.flatMap(listCommands)];
 }
@@ -80,7 +80,7 @@ function toValues({ argChoices }: Pick<Option | Argument, "argChoices">, placeho
   return { kind: /path|file/i.test(placeholder) ? "file" : "any" };
 }
 
-/** Shells show one short line: the first part of a description, without the notes in brackets. */
+/** Returns the first part of a description, without the notes in brackets: shells show one short line. */
 function toLine(text: string): string {
   return text.replace(/\s*\([^()]*\)$/, "").replace(/\s+/g, " ").trim();
 }

@@ -69,11 +69,11 @@ export async function connectTo(
 
 interface UsageOptions {
   readonly clock: Clock;
-  /** Whose pods metrics.k8s.io is asked for. */
+  /** Namespaces whose pods metrics.k8s.io is asked for. */
   readonly namespaces: readonly string[];
 }
 
-/** Disposal ends what is asked. */
+/** Disposal ends the requests. */
 interface OpenedUsage extends Disposable {
   readonly watchUsage: WatchUsage;
 }
@@ -95,7 +95,7 @@ export function openUsage(server: ApiServer, { clock, namespaces }: UsageOptions
   };
 }
 
-/** Replicas are set only where they are asked for (R1): all that is for them alone is loaded then. */
+/** Replicas are set only on request, and only then their modules are loaded. Clauses: R1. */
 export async function createReplicasOptions(
   { scaledObjects, clusterObjectNamespace }: {
     readonly scaledObjects: boolean;

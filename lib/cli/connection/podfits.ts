@@ -34,7 +34,7 @@ export async function withAccess(
   }
 }
 
-/** An open way; disposal closes it. */
+/** An open connection. Disposal closes it. */
 export interface Access extends AsyncDisposable {
   /** `null` where a podfit's address is given. */
   readonly server: ApiServer | null;
@@ -76,13 +76,13 @@ async function readToken(path: string): Promise<string> {
   }
 }
 
-/** Whose podfit is looked for. */
+/** The subject whose podfit is searched. */
 export interface PodfitQuery {
   /** `null` = of all namespaces. */
   readonly namespace: string | null;
   /** `null` = of all pods, or of a workload. */
   readonly pod: string | null;
-  /** The pod may be gone: some podfit remembers it. */
+  /** The pod may be gone, and a podfit may still have its records. */
   readonly mayBeGone?: boolean;
   /** Where podfit runs; `null` = anywhere. */
   readonly podfitNamespace: string | null;
@@ -151,7 +151,7 @@ function toRelease({ namespace, name, lease }: PodfitPod): string {
   return lease === null ? `pod ${namespace}/${name}` : `lease ${lease.namespace}/${lease.name}`;
 }
 
-/** They look after pods other than their own. */
+/** They act on other pods than their own. */
 const OUTSIDE_MODES: readonly PodfitMode[] = ["central", "node-local"];
 
 async function listPodfits(
@@ -166,7 +166,7 @@ async function listPodfits(
   return (Array.isArray(items) ? items : []).flatMap((one) => parsePodfit(one) ?? []).filter(({ isReady }) => isReady);
 }
 
-/** The only one leads, and else who holds the Lease. */
+/** The only one is the leader, else the holder of the Lease. */
 async function findLeader(server: Server, pods: readonly PodfitPod[], signal: AbortSignal): Promise<PodfitPod | null> {
   const [first] = pods;
   if (first === undefined || pods.length === 1 || first.lease === null) return first ?? null;
@@ -206,7 +206,7 @@ function toProxyError({ status }: Response, text: string, pod: PodfitPod): Debug
   return new DebugError(status >= 500 ? "Unreachable" : "BadAnswer", `${what}: it answered ${status} ${says}`.trim());
 }
 
-/** The API server's own refusals are Statuses. */
+/** Errors of the API server itself are Status objects. */
 function toApiServerError(response: Response, text: string, pod: PodfitPod): DebugError {
   const { message, code } = toApiError(response, toJson(text));
   const what = `Cannot ask podfit "${formatPodName(pod)}": ${message}`;
@@ -332,7 +332,7 @@ function selectModes(modes: readonly PodfitMode[]): string {
   return `${LABEL} in (${modes.join(",")})`;
 }
 
-/** `null` for a pod that is none, or that is going. */
+/** `null` for a pod that is not podfit's, or that is terminating. */
 export function parsePodfit(pod: unknown): PodfitPod | null {
   const { name, namespace, labels, deletionTimestamp } = toRecord(getField(pod, "metadata"));
   if (typeof name !== "string" || typeof namespace !== "string" || deletionTimestamp !== undefined) return null;
@@ -397,7 +397,7 @@ function isReady(pod: unknown): boolean {
   );
 }
 
-/** A field of a value of any shape. */
+/** Returns a field of a value of any shape. */
 function getField(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce((at: unknown, key) => isRecord(at) && Object.hasOwn(at, key) ? at[key] : undefined, value);
 }

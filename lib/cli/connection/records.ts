@@ -9,32 +9,32 @@ import type { RecordLine } from "../../record/record.ts";
 import { Semaphore } from "../../runtime/limits.ts";
 import { toStartError } from "../command/process.ts";
 
-/** What is asked for; `/debug/records?namespace=NS&pod=NAME` and the like. */
+/** The subject; `/debug/records?namespace=NS&pod=NAME` and the like. */
 export interface DebugQuery {
   readonly namespace?: string;
   readonly pod?: string;
   readonly scaledObject?: string;
   readonly latest?: true;
-  /** Goes on with each later evaluation. */
+  /** Continues with each later evaluation. */
   readonly watch?: true;
-  /** With `watch`: without what is remembered. */
+  /** With `watch`: without the records so far. */
   readonly past?: false;
 }
 
 export interface DebugSource {
   /** For messages: `pod podfit/podfit-0` and the like. */
   readonly name: string;
-  /** Lines as they come. Throws a DebugError; `NothingKnown` where that podfit has nothing of it. */
+  /** Yields lines as they arrive. Throws a DebugError; `NothingKnown` where that podfit has no record of it. */
   readonly read: (query: DebugQuery, signal: AbortSignal) => AsyncIterable<RecordLine>;
 }
 
 /** A podfit that answers over HTTP. */
 export interface DebugListener extends DebugSource {
-  /** The answer, as lines of JSON. Rejects with a DebugError where it is none. */
+  /** Resolves to the answer as lines of JSON. Rejects with a DebugError where there is none. */
   readonly open: (query: DebugQuery, signal: AbortSignal) => Promise<Response>;
 }
 
-/** Why records cannot be had, which decides what is tried next. */
+/** Why there are no records. It decides which podfit is tried next. */
 export type DebugReason =
   | "NothingKnown"
   | "NoPod"
@@ -63,10 +63,10 @@ export function toSearch(query: DebugQuery): string {
   return `?${search}`;
 }
 
-/** How the debug listener's 404 begins, unlike that of a listener without records. */
+/** The beginning of the debug listener's 404, which differs from that of a listener without records. */
 export const NOTHING_KNOWN = /^Nothing is known of /;
 
-/** A pod of many containers has some 100,000. */
+/** A line of a pod with many containers has some 100,000 characters. */
 const MAX_LINE_BYTES = 16 * 2 ** 20;
 
 /** Throws what readTexts() throws, and a DebugError for a line of another version of podfit. */
@@ -77,8 +77,8 @@ async function* readRecords(response: Response, signal: AbortSignal): AsyncGener
 }
 
 /**
- * The lines of each chunk as they are. Throws the signal's reason, a TimeoutError after `silentMs` without any, and a DebugError where a line
- * is too long or the connection breaks off.
+ * Yields the lines of each chunk. Throws the signal's reason, a TimeoutError after `silentMs` without data, and a DebugError
+ * where a line is too long or the connection breaks.
  */
 export async function* readTexts(
   response: Response,
@@ -151,7 +151,7 @@ const MAX_AT_ONCE = 16;
 /** One hour of one pod has fewer lines. */
 const MAX_LINES = 50_000;
 
-/** The newest line of everything that any of them has. */
+/** Resolves to the newest line of each object that any of them has. */
 export async function fetchLatest(
   sources: readonly DebugSource[],
   query: DebugQuery,

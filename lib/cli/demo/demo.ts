@@ -72,14 +72,14 @@ function listAdvice(scene: SceneName): readonly string[] {
   ];
 }
 
-/** How fast the run is and how far. */
+/** The speed and the progress of the run. */
 type Progress = Pick<FrameOptions, "speed" | "progress">;
 
 /** Where a story is shown. Disposal restores the terminal. */
 interface View extends Disposable {
   /** Returns false when the reader of stdout has ended. */
   readonly show: (story: Story, progress: Progress) => boolean;
-  /** What stays, once the view is gone. */
+  /** Prints what stays after the view. */
   readonly conclude: (story: Story, progress: Progress, advice: readonly string[]) => void;
 }
 

@@ -11,7 +11,7 @@ type SpanStyle = keyof typeof CODES;
 export interface Span {
   readonly text: string;
   readonly style?: SpanStyle;
-  /** Drawn on what a bar is filled with. */
+  /** Drawn over a bar. */
   readonly isOverBar?: boolean;
 }
 
@@ -38,7 +38,7 @@ const BAR_BACKGROUND = 46;
 
 const RESET = 0;
 
-/** Exactly that many characters. */
+/** Returns the line with exactly that many characters. */
 export function fitWidth(line: Line, width: number): Line {
   const fitted: Span[] = [];
   let left = width;
@@ -57,12 +57,12 @@ export function spread(left: Line, right: Line, width: number): Line {
   return fitWidth(gap < 2 ? left : [...left, { text: " ".repeat(gap) }, ...right], width);
 }
 
-/** Characters, whatever their style. */
+/** Returns the number of characters, whatever their style. */
 export function lengthOf(line: Line): number {
   return line.reduce((sum, { text }) => sum + [...text].length, 0);
 }
 
-/** The line as text, with the sequences of its styles where there is colour. */
+/** Returns the line as text, with the sequences of its styles where there is colour. */
 export function render(line: Line, hasColor: boolean): Text {
   return line.map(({ text, style = "plain", isOverBar = false }) => {
     const codes = [...CODES[style], ...(isOverBar ? [BAR_BACKGROUND] : [])];
@@ -70,7 +70,7 @@ export function render(line: Line, hasColor: boolean): Text {
   });
 }
 
-/** Without spaces at its end. */
+/** Returns the line without spaces at its end. */
 export function trimEnd(line: Line): Line {
   const end = line.findLastIndex(({ text }) => text.trimEnd() !== "");
   return line.slice(0, end + 1).map((span, at) => at === end ? { ...span, text: span.text.trimEnd() } : span);
@@ -90,7 +90,7 @@ const BARS = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 /** What draws a request, a limit, and both at one height. */
 export const GLYPHS = { requests: "─", limits: "┄", both: "═" };
 
-/** From the top row to the bottom one, each as wide as asked for. The highest of all values is in the top row. */
+/** Returns lines from top to bottom, each as wide as the width. The highest of all values is in the top row. */
 export function plot(points: readonly Point[], { width, height, fromAt, toAt }: PlotOptions): readonly Line[] {
   const columns = toColumns(points, { width, fromAt, toAt });
   const top = Math.max(1, ...columns.flatMap((one) => [one?.used ?? 0, one?.requests ?? 0, one?.limits ?? 0]));
@@ -101,7 +101,7 @@ export function plot(points: readonly Point[], { width, height, fromAt, toAt }: 
     return columns.map((column): Span => {
       if (column === null) return { text: " " };
       const eighths = Math.round((column.used ?? 0) / top * height * 8) - row * 8;
-      // What is used at all is seen.
+      // Any usage above zero is visible.
       const least = row === 0 && (column.used ?? 0) > 0 ? 1 : 0;
       const bar = Math.min(8, Math.max(least, eighths));
       const has = { requests: rowOf(column.requests) === row, limits: rowOf(column.limits) === row };
@@ -112,7 +112,7 @@ export function plot(points: readonly Point[], { width, height, fromAt, toAt }: 
   });
 }
 
-/** One per column: the mean usage in it, and the size at its end. A column without a point is as the one before. */
+/** One per column: the mean usage in it, and the size at its end. A column without a point repeats the one before. */
 function toColumns(
   points: readonly Point[],
   { width, fromAt, toAt }: Omit<PlotOptions, "height">,

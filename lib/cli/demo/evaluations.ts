@@ -14,7 +14,7 @@ import { findContainerState } from "../../model/state.ts";
 import { requestOrLimitOf, resourceOf } from "../../units/resources.ts";
 import { addEvent, type Change, type ReplicasStory, type Story, type Tone } from "./story.ts";
 
-/** The story with the notices, decisions, request and resize of one evaluation. */
+/** Returns the story with the notices, decisions, request and resize of one evaluation. */
 export function withEvaluation(story: Story, evaluation: Evaluation): Story {
   const { notices, decisions, request, scaled } = evaluation.outcome;
   let next = story;
@@ -97,7 +97,7 @@ function listChanges(
   return changes;
 }
 
-/** The story with what a tick decided, a change of replicas that was accepted, and sizes that wait for one. */
+/** Returns the story with the decision of a scaling loop, an accepted change of replicas, and sizes that wait for one. */
 export function withReplicas(story: Story, pass: ReplicasEvaluation): Story {
   const subject = pass.input.object.name;
   return withScaleInPending(withReplicasWrite(withScalingDecision(story, pass, subject), pass, subject), pass, subject);
@@ -157,12 +157,12 @@ function setReplicas(story: Story, change: Partial<ReplicasStory>): Story {
   return { ...story, replicas: { ...story.replicas, ...change } };
 }
 
-/** What holds replicas because sizes move is worth a line; windows and tolerances are not. */
+/** A block of replicas because sizes change is worth a line; windows and tolerances are not. */
 function isBecauseOfSizes(reason: ReplicasReason): boolean {
   return reason === "VerticalFirst" || reason === "VerticalUp";
 }
 
-/** In the numbers of the last tick. */
+/** With the numbers of the last scaling loop. */
 function explainReplicas({ replicas: { asked } }: Story, reason: ReplicasReason | "ScaleInPending"): string {
   if (asked === null) return "";
   const { lo, hi } = asked;
@@ -194,7 +194,7 @@ interface NoticeExplanation {
   readonly why: string;
 }
 
-/** Says of `evaluation.outcome.notices` what each is about, without reading its message. */
+/** Returns what each notice of `evaluation.outcome.notices` is about, without parsing its message. */
 function explainNotice(notice: Notice, evaluation: Evaluation): NoticeExplanation {
   return explainRefusal(notice, evaluation) ?? explainStuck(notice, evaluation) ?? explainBlock(notice, evaluation) ??
     { text: notice.message, why: "" };

@@ -68,7 +68,7 @@ export function toEventLine({ at, tone, subject, text, why }: StoryEvent, { star
   ];
 }
 
-/** The times at the edges of a plot: a window that moves does so by whole columns, or all bars would tremble. */
+/** The times at the edges of a plot: a window moves by whole columns, else all bars would flicker. */
 function toEdges(story: Story, width: number): { readonly fromAt: number; readonly toAt: number } {
   const stepMs = story.windowMs / width;
   const passed = Math.max(width, Math.ceil((story.at - story.startedAt) / stepMs));
@@ -192,7 +192,7 @@ const BOTH_MIN_ROWS = 24;
 
 const BOTH_MIN_PLOT_ROWS = 4;
 
-/** The last resize, or what holds pods at their size for the sake of their number. */
+/** The last resize, or what keeps pods at their size because their number changes. */
 function toSizing({ replicas: { pendingSince }, changes, startedAt }: Story): Line {
   if (pendingSince !== null) return toBlocked(`ScaleInPending since ${formatElapsed(pendingSince - startedAt)}`);
   const change = changes[`${WORKLOAD}.cpu`];
@@ -207,7 +207,7 @@ function toSizing({ replicas: { pendingSince }, changes, startedAt }: Story): Li
   ];
 }
 
-/** What the last tick ended with. */
+/** The result of the last scaling loop. */
 function toScaling({ replicas: { last, standing }, startedAt }: Story): Line {
   if (standing === null) return [];
   const { reason, since } = standing;

@@ -5,7 +5,7 @@ import { createFlag, defineCommand, type Typed } from "../command/command.ts";
 import { parseBetween, parseChoice } from "../command/parse_values.ts";
 import { COLOR_WHENS, type ColorWhen } from "../terminal/text.ts";
 
-/** What the demo can tell: sizes alone, or sizes and the number of pods together. */
+/** What the demo shows: sizes only, or sizes and the number of pods together. */
 export const SCENES = ["sizes", "both"] as const;
 
 export type SceneName = typeof SCENES[number];
@@ -14,7 +14,7 @@ export type SceneName = typeof SCENES[number];
 export interface DemoOptions {
   /** What the demo shows. */
   readonly scene: SceneName;
-  /** So much faster time passes in the cluster. */
+  /** How many times faster time passes in the cluster. */
   readonly speed: number;
   /** Real seconds until the run ends. */
   readonly seconds: number;

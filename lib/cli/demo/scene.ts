@@ -19,7 +19,7 @@ export interface Scene {
   readonly node: { readonly name: string; readonly cpuMillicores: number; readonly memoryBytes: number };
   /** CustomResourceDefinitions. */
   readonly definitions: readonly Manifest[];
-  /** Workloads and what looks after them, in the order in which they are shown. */
+  /** Workloads and their autoscalers, in the order in which they are shown. */
   readonly manifests: readonly Manifest[];
   /** Kinds whose manifests the cluster without podfit gets. */
   readonly shadowKinds: readonly string[];
@@ -50,7 +50,7 @@ const SCENE_TEXTS = {
     definitions: [definition],
     shadowKinds: ["Deployment"],
     hasReplicas: false,
-    // Small enough that the busiest moments of two workloads do not fit at once.
+    // Small enough that the peaks of two workloads do not fit at once.
     node: { name: "node-1", cpuMillicores: 2000, memoryBytes: 4 * GI },
   },
   both: {
@@ -66,7 +66,7 @@ function toManifests(texts: readonly string[]): readonly Manifest[] {
   return texts.flatMap((text) => parseAll(text) as Manifest[]);
 }
 
-/** Our own file's annotation: a curve for the first container. */
+/** Annotation of these files: a curve for the first container. */
 function listSceneLoads(manifest: Manifest): readonly SceneLoad[] {
   const { metadata, spec } = manifest as unknown as LoadedWorkload;
   const text = metadata.annotations?.["demo.podfit.dev/load"];

@@ -1,7 +1,7 @@
 /**
  * The state of the demo as plain data: usage over time, events, and totals of both clusters.
  *
- * Each look at the clusters gives the next state.
+ * Each observation of the clusters gives the next state.
  */
 import type { ContainerState, Ended, NodeState, PodState } from "../../embedded/model/state.ts";
 import type { Resources } from "../../units/resources.ts";
@@ -16,36 +16,36 @@ export interface Story {
   /** How much of the past is kept and shown. */
   readonly windowMs: number;
   /**
-   * By `container.resource`, oldest first: means of its pods. By `container.pods` how many there are: with podfit as what
-   * is used, in the shadow as the limit.
+   * By `container.resource`, oldest first: means of its pods. By `container.pods` the number of pods: with podfit as usage,
+   * without podfit as limit.
    */
   readonly traces: Readonly<Record<string, readonly Point[]>>;
   readonly podfit: Tally;
   readonly shadow: Tally;
-  /** The newest, in order; `number` counts all that there were. */
+  /** The newest, in order; `number` counts all events so far. */
   readonly events: readonly StoryEvent[];
   readonly resizes: { readonly up: number; readonly down: number };
   /** Wanted resizes that were blocked, once per new sample, by reason. */
   readonly blocked: Readonly<Record<string, number>>;
   /** By `container.resource`: its last resize. */
   readonly changes: Readonly<Record<string, Change>>;
-  /** By container: what the last evaluation ended with, and why. */
+  /** By container: the result of the last evaluation, and the reason. */
   readonly standing: Readonly<Record<string, LastDecision>>;
-  /** By pod: what the resize that is being sent is for. */
+  /** By pod: the reason of the resize that is being sent. */
   readonly why: Readonly<Record<string, string>>;
   readonly replicas: ReplicasStory;
 }
 
-/** What was decided of the number of pods. */
+/** The decisions about the number of pods. */
 export interface ReplicasStory {
   /** Accepted writes. */
   readonly changes: { readonly out: number; readonly in: number };
   readonly last: { readonly at: number; readonly tone: "up" | "down"; readonly text: string } | null;
-  /** What the last tick ended with. */
+  /** The result of the last scaling loop. */
   readonly standing: { readonly reason: string; readonly since: number } | null;
-  /** What the last tick asked for: `lo` pods if all were full-grown, `hi` if all were as born. */
+  /** The proposal of the last scaling loop: `lo` pods at maximum requests, `hi` pods at initial requests. */
   readonly asked: { readonly lo: number; readonly hi: number } | null;
-  /** Since when pods do not shrink because their number is about to. */
+  /** Since when pods do not shrink because their number is about to fall. */
   readonly pendingSince: number | null;
 }
 
@@ -81,11 +81,11 @@ export interface Change {
   readonly limits: string | null;
 }
 
-/** What the last evaluation of a container ended with. */
+/** The result of the last evaluation of a container. */
 interface LastDecision {
   readonly kind: "hold" | "blocked";
   readonly reason: string;
-  /** Since when it is so. */
+  /** Since when it has been the same. */
   readonly since: number;
 }
 
@@ -96,7 +96,7 @@ interface UsageSnapshot {
   readonly shadow: readonly ContainerUse[];
 }
 
-/** A story in which nothing has happened yet; times are the cluster's, in ms. */
+/** Returns a story without events; times are the cluster's, in ms. */
 export function newStory(startedAt: number, windowMs: number, scene: SceneName = "sizes"): Story {
   return {
     scene,
@@ -116,7 +116,7 @@ export function newStory(startedAt: number, windowMs: number, scene: SceneName =
   };
 }
 
-/** The story with one look at both clusters. */
+/** Returns the story with one observation of both clusters. */
 export function nextStory(story: Story, { at, podfit, shadow }: UsageSnapshot): Story {
   const next: Story = {
     ...story,
@@ -133,7 +133,7 @@ export function nextStory(story: Story, { at, podfit, shadow }: UsageSnapshot): 
 
 const MAX_EVENTS = 100;
 
-/** The story with one event more; the oldest go. */
+/** Returns the story with one more event; the oldest are dropped. */
 export function addEvent(story: Story, event: Omit<StoryEvent, "number">): Story {
   const number = (story.events.at(-1)?.number ?? 0) + 1;
   return { ...story, events: [...story.events, { ...event, number }].slice(-MAX_EVENTS) };
@@ -181,7 +181,7 @@ function listKills(
 
 /** Sums over the time in which a cluster was observed. */
 export interface Tally {
-  /** `null` before the first look. */
+  /** `null` before the first observation. */
   readonly at: number | null;
   readonly elapsedMs: number;
   /** Requests in force, times ms. */
@@ -211,7 +211,7 @@ export const NO_TALLY: Tally = {
   seen: {},
 };
 
-/** The containers were, since the look before, as they are now. */
+/** Since the last observation the containers were as they are now. */
 export function nextTally(tally: Tally, uses: readonly ContainerUse[], at: number): Tally {
   const ms = tally.at === null ? 0 : at - tally.at;
   const add = (read: (use: ContainerUse, before: ContainerUse | undefined) => number) =>
@@ -239,14 +239,14 @@ function isKilled({ killedAt }: ContainerUse, before: ContainerUse | undefined):
   return killedAt !== null && killedAt !== (before?.killedAt ?? null);
 }
 
-/** A new instance counts from zero; one that is down keeps what was counted of it. */
+/** A new instance counts from zero; one that is down keeps its counts. */
 function computeThrottledNs({ used, throttled }: ContainerUse, before: ContainerUse | undefined): number {
   if (used === null) return 0;
   const isSame = before?.used !== null && before?.throttled.instance === throttled.instance;
   return throttled.ns - (isSame ? before.throttled.ns : 0);
 }
 
-/** One container at one look. */
+/** One container at one observation. */
 export interface ContainerUse {
   readonly pod: string;
   readonly container: string;

@@ -6,7 +6,7 @@ import type { Line, Span } from "./drawing.ts";
 import type { SceneName } from "./options.ts";
 import type { Story, Tally } from "./story.ts";
 
-/** The table with its heading, and the counts below it. */
+/** Returns the table with its heading, and the counts below it. */
 export function listTotals(story: Story): readonly Line[] {
   const { podfit, shadow, scene } = story;
   const other = scene === "both" ? "HPA alone" : "without";
@@ -28,7 +28,7 @@ export function listTotals(story: Story): readonly Line[] {
   ];
 }
 
-/** What all containers together requested, in millicores or bytes, as a mean over the time. */
+/** Returns the mean over the time of what all containers together requested, in millicores or bytes. */
 export function computeAverage(tally: Tally, resource: "cpu" | "memory"): number {
   if (tally.elapsedMs === 0) return 0;
   return (resource === "cpu" ? tally.reservedCpu : tally.reservedMemory) / tally.elapsedMs;
@@ -43,7 +43,7 @@ interface Row {
   readonly read: (tally: Tally) => number;
   readonly format: (tally: Tally) => string;
   readonly judge: (podfit: number, shadow: number) => Verdict;
-  /** None of it is as it should be. */
+  /** Zero is the goal. */
   readonly isLoss: boolean;
 }
 

@@ -44,7 +44,7 @@ interface World extends AsyncDisposable {
   readonly listUses: () => { readonly podfit: readonly ContainerUse[]; readonly shadow: readonly ContainerUse[] };
 }
 
-/** Starts both clusters and what looks after them; rejects where one of them cannot start. */
+/** Starts both clusters and their daemons. Rejects where one of them cannot start. */
 export async function openWorld(world: WorldOptions): Promise<World> {
   const { scene, clock, isServed, onEvaluation, onPass, onTrouble } = world;
   await using building = new AsyncDisposableStack();
@@ -101,7 +101,7 @@ async function openCluster(
   return { cluster, server, source, origin: cluster.served.origin };
 }
 
-/** The embedded API server takes every caller for its administrator. */
+/** The embedded API server treats every caller as administrator. */
 function toClusterConfig({ origin, caCert }: Served): Parameters<typeof openServer>[0] {
   return {
     source: "the embedded cluster",
@@ -162,7 +162,7 @@ function runDaemon({ source, replicasSink, ...options }: DemoDaemonOptions): Dem
     dryRun: false,
     requiresAnnotation: false,
     instance: "demo",
-    // The screen belongs to the story.
+    // The demo draws on the screen, so the log is discarded.
     log: createLog({ level: "error", format: "json", clock, write() {} }),
     metrics: createMetrics({ version: VERSION }),
     signal: ending.signal,

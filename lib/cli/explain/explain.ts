@@ -172,7 +172,7 @@ function isAbout(line: ScaledObjectLine, { kind, name }: Subject): boolean {
   return kind === "scaledobject" ? line.name === name : findTargetName(line) === `${kind}/${name}`;
 }
 
-/** Nobody sets its replicas by a ScaledObject: what is known are its pods. */
+/** No ScaledObject sets its replicas, so only its pods are known. */
 function explainPods(pods: readonly PodLine[], subject: Subject, options: RecordsOptions): Explanation {
   if (pods.length === 0) throw nothingKnown(subject, options);
   const { namespace, now, unknown = [] } = options;
@@ -195,16 +195,16 @@ export interface WatchOptions {
   readonly onTrouble: (text: string) => void;
 }
 
-/** Where nothing can be followed, and where something went wrong. */
+/** The callbacks for a subject that cannot be followed, and for errors. */
 const RETRY_MS = 5_000;
 
-/** Between two explanations at least. */
+/** The minimum time between two explanations. */
 const MIN_REDRAW_MS = 1_000;
 
-/** Without an evaluation for so long, another podfit may have taken over. */
+/** After this time without an evaluation, another podfit may be the leader. */
 const MAX_SILENCE_MS = 60_000;
 
-/** What passes, as podfits come and go. */
+/** Errors that end, because podfits start and stop. */
 const RETRIED_REASONS: readonly DebugReason[] = ["NothingKnown", "NoPodfit", "Unreachable"];
 
 /** Runs until the signal aborts. Rejects where the first explanation fails, and with errors that are not temporary. */
@@ -228,7 +228,7 @@ export async function watchExplanation(options: WatchOptions): Promise<void> {
   }
 }
 
-/** Until the podfit that is followed ends its answer, or is silent. */
+/** Until the podfit ends its answer, or is silent. */
 async function followOnce({ open, explain, onExplained, onTrouble, clock, signal }: WatchOptions): Promise<void> {
   const listeners = await abortable(open(), signal);
   const show = async () => {
@@ -276,7 +276,7 @@ interface RedrawOptions extends Pick<WatchOptions, "clock" | "signal"> {
 
 /** Ends with the texts. */
 async function redraw(texts: AsyncIterable<unknown>, { show, clock, signal }: RedrawOptions): Promise<void> {
-  // An evaluation may have come before anybody listened.
+  // An evaluation may have arrived before the loop waits.
   let [isNews, isOver, wake] = [true, false, () => {}];
   const listening = listen().finally(() => {
     isOver = true;
@@ -312,7 +312,7 @@ interface ViewOptions {
 /** On a terminal in place, below any trouble; elsewhere when the answer changes. Disposal restores the terminal. */
 interface View extends Disposable {
   readonly show: (explained: Explanation) => void;
-  /** Until something is shown again. */
+  /** Until the next text is shown. */
   readonly complain: (trouble: string) => void;
 }
 

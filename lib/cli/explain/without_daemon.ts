@@ -23,24 +23,24 @@ interface CollectOptions {
   readonly watchUsage: WatchUsage;
   readonly clock: Clock;
   readonly namespace: string;
-  /** Says when enough was seen. */
+  /** Returns whether the samples are enough. */
   readonly isEnough: (lines: readonly RecordLine[]) => boolean;
   readonly onLine: (line: RecordLine) => void;
   readonly looksAtReplicas: boolean;
   readonly signal: AbortSignal;
 }
 
-/** What such a look cannot know. */
+/** What these samples cannot show. */
 export const UNKNOWN_WITHOUT_DAEMON: readonly string[] = [
   "streaks, windows and peaks of usage from before this look: it has seen two samples, where a podfit that runs has seen them all",
   "cooldowns and resizes but the last that the pod's managedFields tell of, and how long they took",
   "what a podfit that runs is told by its flags, such as --dry-run, --max-cpu or PRA_REQUIRES_ANNOTATED_PODS",
 ];
 
-/** However long usage stays away, ms. */
+/** The maximum wait for usage, ms. */
 const MAX_WATCH_MS = 90_000;
 
-/** Lines of all that was seen, oldest first. Resolves after 90 s at the latest. */
+/** Resolves to the lines of all samples, oldest first, after 90 s at the latest. */
 export async function collectRecords(options: CollectOptions): Promise<readonly RecordLine[]> {
   const { server, clock, namespace, isEnough, onLine, looksAtReplicas, signal } = options;
   const ending = new AbortController();
@@ -90,7 +90,7 @@ function toQuietOptions({ server, watchUsage, clock }: CollectOptions): QuietDae
   };
 }
 
-/** Whatever the daemon wants to write is refused before it leaves. */
+/** Every write of the daemon is refused before it is sent. */
 function refuseWrites({ transport }: ApiServer): ApiServer["transport"] {
   return (request, options) => {
     if (request.method === "GET") return transport(request, options);
@@ -106,7 +106,7 @@ function refuseWrites({ transport }: ApiServer): ApiServer["transport"] {
   };
 }
 
-/** As a podfit that may resize would have decided. */
+/** As a podfit with the right to resize would have decided. */
 function toPodLine({ before, input: given }: Evaluation): RecordLine {
   const input = { ...given, dryRun: false };
   const { namespace, name, uid } = input.pod;
@@ -121,7 +121,7 @@ function toObjectLine({ before, input: given }: ReplicasEvaluation): RecordLine 
   return { kind: "scaledObject", namespace, name, uid, count: 1, since: input.now, record };
 }
 
-/** Two samples of a pod; two ticks of a ScaledObject, or where there is none, two samples of some pod of the workload. */
+/** Two samples of a pod; two scaling loops of a ScaledObject, or without one two samples of a pod of the workload. */
 export function hasEnoughRecords(lines: readonly RecordLine[], { kind, name }: Subject): boolean {
   const pods = lines.filter((line) => line.kind === "pod");
   if (kind === "pod") return pods.some((line) => line.name === name && hasTwoSamples(line));

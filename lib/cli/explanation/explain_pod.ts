@@ -26,7 +26,7 @@ export interface ExplainOptions {
   readonly unknown?: readonly string[];
 }
 
-/** Lines of one pod, oldest first; `null` without any. */
+/** Returns the explanation from the lines of one pod, oldest first; `null` without any. */
 export function explainPod(
   lines: readonly PodLine[],
   { now: wallNow, unknown = [] }: ExplainOptions,
@@ -62,7 +62,7 @@ function listHoldMessages({ record: { outcome: { decisions } } }: PodLine): read
 
 interface PodRecords {
   readonly lines: readonly PodLine[];
-  /** As it is, also where podfit only recommends. */
+  /** The actual size, also where podfit only recommends. */
   readonly pod: PodFacts;
 }
 
@@ -153,7 +153,7 @@ interface DecisionKey {
   readonly reason: string;
 }
 
-/** For how many evaluations in a row, and since when, the decision has had that reason. */
+/** For how many evaluations in a row, and since when, the decision has had this reason. */
 function computeDecisionAge(
   lines: readonly PodLine[],
   { uid, name, reason }: DecisionKey,
@@ -198,7 +198,7 @@ function explainTrial({ direction, isWanted, proposals, candidate, caps, gates }
 /** The maximum number of resizes in an explanation. */
 const MAX_RESIZES = 5;
 
-/** The newest first; refused ones too. */
+/** The newest first, with refused ones. */
 function listResizes(lines: readonly PodLine[], container: string): readonly ResizeExplanation[] {
   const found: ResizeExplanation[] = [];
   for (const { record: { input: { now, observation }, outcome } } of lines) {
@@ -214,14 +214,14 @@ function listResizes(lines: readonly PodLine[], container: string): readonly Res
   return found.slice(-MAX_RESIZES).reverse();
 }
 
-/** A pod has one resize under way at a time: it is the last that was accepted. */
+/** A pod has one resize in progress at a time: the last accepted one. */
 function setTookMs(found: ResizeExplanation[], tookMs: number): void {
   const last = found.findLastIndex(({ refused }) => refused === null);
   const one = found[last];
   if (one !== undefined && one.tookMs === null) found[last] = { ...one, tookMs };
 }
 
-/** True of what passes. */
+/** The description of a gate that passes. */
 const GATE_TEXTS: Readonly<Record<GateName, string>> = {
   fresh: "usage is not older than 60s",
   seenTwice: "a new leader has seen two samples",

@@ -73,7 +73,7 @@ const NOTHING_COMPUTED = {
   next: [],
 } as const;
 
-/** Lines of one ScaledObject, oldest first; `null` without any. */
+/** Returns the explanation from the lines of one ScaledObject, oldest first; `null` without any. */
 export function explainWorkload(
   lines: readonly ScaledObjectLine[],
   options: WorkloadOptions,
@@ -240,7 +240,7 @@ function listReplicaNeeds(facts: ReplicaNeedsInput): readonly string[] {
   }
 }
 
-/** The needs of the window that still ask for more, or for fewer. */
+/** The entries of the window that still ask for more, or for fewer. */
 function explainWindow({ now, need, behavior, state }: ReplicaNeedsInput, direction: "up" | "down"): string {
   const windowMs = direction === "up"
     ? behavior?.scaleUp.windowMs ?? 0

@@ -62,7 +62,7 @@ interface UsageExplanation {
   readonly overMs: number;
   readonly cpuMillicores: number;
   readonly memoryBytes: number;
-  /** Percent of the time in which the CPU limit held it back. */
+  /** Percent of the time in which the CPU limit throttled it. */
   readonly heldBackPercent: number | null;
 }
 
@@ -70,7 +70,7 @@ export interface FieldExplanation {
   readonly key: ResourceField;
   /** In force. */
   readonly actual: number | null;
-  /** What usage is held against: the same, or where podfit only recommends, what it would be. */
+  /** The size that usage is compared with: the same, or the recommended one. */
   readonly size: number | null;
   readonly isManaged: boolean;
   readonly usedPercent: number | null;
@@ -128,7 +128,7 @@ export interface ResizeExplanation {
   readonly action: string;
   readonly change: string;
   readonly why: string;
-  /** Until it was seen in force. */
+  /** How long until it was in force. */
   readonly tookMs: number | null;
   /** Why the API server refused it. */
   readonly refused: string | null;
@@ -137,7 +137,7 @@ export interface ResizeExplanation {
 export interface NextExplanation {
   /** What would have to change, one sentence each. */
   readonly needs: readonly string[];
-  /** When the next resize can come at the earliest, as far as time alone decides. */
+  /** The earliest time of the next resize, as far as only time decides. */
   readonly earliest: number | null;
 }
 

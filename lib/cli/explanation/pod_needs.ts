@@ -50,7 +50,7 @@ const ADVICE: Readonly<Partial<Record<BlockReason | HoldReason, string>>> = {
   MetricsUnavailable: "see the log of podfit for why usage of its node is not read",
 };
 
-/** What usage would have to be. */
+/** The usage that would pass the threshold. */
 function listCrossings({ it }: ExplainedContainer, { direction, candidate }: ChoiceTrial): readonly string[] {
   return it.autoscaler.sides.flatMap((rule) => {
     const baseline = findBaseline(rule, getActualSize(it.container));
@@ -112,7 +112,7 @@ function computeStreakEnd(
   return missing.length === 0 ? null : view.dueAt + (Math.min(...missing) - 1) * autoscaler.pollIntervalMs;
 }
 
-/** `349m -> 466m`, or just the size where it stays. */
+/** `349m -> 466m`, or just the size where it does not change. */
 export function formatSizeChange(key: ResourceField, from: number, to: number): string {
   const resource = resourceOf(key);
   return from === to ? formatSize(from, resource) : `${formatSize(from, resource)} -> ${formatSize(to, resource)}`;

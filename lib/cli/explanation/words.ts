@@ -25,7 +25,7 @@ import type {
 } from "./explanation.ts";
 import { formatSizeChange } from "./pod_needs.ts";
 
-/** Lines without their newlines. */
+/** Returns lines without their newlines. */
 export function describePod(pod: PodExplanation, options: TextOptions): readonly Text[] {
   const { namespace, name, node, qosClass, at, now, resize } = pod;
   const lines: Text[] = breakLines(pod.answer, options).map((line) => options.style.bold(line));
@@ -189,7 +189,7 @@ function describeNext(
   ];
 }
 
-/** Lines without their newlines. */
+/** Returns lines without their newlines. */
 export function describeWorkload(one: WorkloadExplanation, options: TextOptions): readonly Text[] {
   const hanging = { ...options, hang: 2 };
   const { kind, namespace, name, target, at, now } = one;

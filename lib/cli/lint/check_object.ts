@@ -125,14 +125,14 @@ interface CheckedKind {
   readonly check: (manifest: Manifest) => CheckedManifest;
 }
 
-/** In the order of the summary. */
+/** In the order of the summary. Each is also the noun of its count. */
 export const NOUNS = ["autoscaler", "scaled object", "trigger authentication"] as const;
 
 export type Noun = typeof NOUNS[number];
 
 const KEDA_API_VERSION = "keda.sh/v1alpha1";
 
-/** An object without kind is taken for the first of its group. */
+/** An object without kind counts as the first kind of its group. */
 const CHECKED_KINDS: readonly CheckedKind[] = [
   { apiVersion: API_VERSION, kind: KIND, noun: "autoscaler", check: checkManifest },
   toKind("ScaledObject", "scaled object", parseScaledObject),

@@ -24,7 +24,7 @@ export interface Statement {
   readonly message: string;
 }
 
-/** A statement with where it is about. */
+/** A statement with its place. */
 export interface LocatedStatement extends Statement {
   /** `null` for what is in the cluster. */
   readonly file: string | null;
@@ -42,7 +42,7 @@ export interface Subject {
   readonly name: string;
 }
 
-/** A statement about one of several objects that are held against each other. */
+/** A statement about one of several objects that are compared. */
 export interface Relation extends Statement {
   readonly of: Subject;
 }
@@ -55,9 +55,9 @@ export function toSubjectKey({ kind, namespace, name }: Subject): string {
 /** All of it. */
 export interface Report {
   readonly findings: readonly LocatedStatement[];
-  /** How many objects were checked, by what they are. */
+  /** The number of checked objects by kind. */
   readonly checked: ReadonlyMap<Noun, number>;
-  /** How many objects of other kinds were passed over. */
+  /** The number of objects of other kinds, which are not checked. */
   readonly others: number;
   /** What could not be checked, each with what it needs. */
   readonly unchecked: readonly string[];

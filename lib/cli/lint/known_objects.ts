@@ -50,7 +50,7 @@ interface ScalerRule {
 const EVERY = "*";
 
 /**
- * Only `Utilization` goes by requests: an average amount does not move with them. Throws for an object that no API server gives.
+ * Only `Utilization` uses requests: an average amount does not depend on them. May throw for an object of another shape.
  */
 function parseHpaScaler(object: HorizontalPodAutoscaler): OtherScaler {
   const hpa = parseHpa(object);
@@ -69,7 +69,7 @@ function parseHpaScaler(object: HorizontalPodAutoscaler): OtherScaler {
   return { namespace: hpa.namespace || "default", name: hpa.name, target: hpa.target, rules, hpa };
 }
 
-/** One with updateMode Off only recommends. Never throws. */
+/** One with updateMode Off only recommends. Never throws. https://github.com/kubernetes/autoscaler/blob/master/vertical-pod-autoscaler/docs/api.md */
 function parseVpa(object: unknown): OtherScaler {
   const metadata = recordOf(object, "metadata");
   const spec = recordOf(object, "spec");
@@ -160,7 +160,7 @@ function withDefaults(spec: Resources): Resources {
   };
 }
 
-/** What is kept of one object, by the plural of its kind. */
+/** The parsed parts of one object, by the plural of its kind. */
 export interface ParsedObjects {
   readonly podresourceautoscalers: AutoscalerFacts;
   readonly scaledobjects: ScaledObjectFacts;
@@ -246,7 +246,7 @@ export const NO_OBJECTS: Objects = {
   nodes: [],
 };
 
-/** Those of `over` in the place of those of the same name, and all others. */
+/** Returns those of `over` instead of those of the same name, and all others. */
 export function overlay(under: KnownObjects, over: Objects): KnownObjects {
   const laid: Record<string, readonly Named[]> = {};
   for (const plural of PLURALS) {
@@ -265,12 +265,12 @@ interface Named {
   readonly name: string;
 }
 
-/** The same of two objects of one kind that cannot both be there. */
+/** The key that two objects of one kind cannot share. */
 function getUniqueName({ namespace, name }: Named): string {
   return `${namespace ?? ""}/${name}`;
 }
 
-/** Reads those of a kind that something is held against; one without a namespace is of this one. Never throws. */
+/** Parses the objects that others are compared with. An object without a namespace gets this one. Never throws. */
 export function parseKnownObjects(values: readonly unknown[], namespace: string): Objects {
   const read: Record<Plural, unknown[]> = createEmpty();
   for (const value of values.filter(isRecord)) {

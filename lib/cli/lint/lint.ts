@@ -12,7 +12,7 @@ import type { Level, LocatedStatement, Report } from "./findings.ts";
 import { lintManifests } from "./lint_files.ts";
 import type { Format, LintOptions } from "./options.ts";
 
-/** Resolves to the exit code: 0 = no error, 1 = an error or nothing to check, 2 = a file or cluster that could not be read. */
+/** Resolves to the exit code: 0 = no error, 1 = an error or nothing to check, 2 = an unreadable file or cluster. */
 export async function lint(options: LintOptions): Promise<number> {
   const report = await makeReport(options);
   writeOutput(formatReport(report, { format: options.format, style: getStdoutStyle(options.color, options.noColor) }));
@@ -42,7 +42,7 @@ export function formatReport(report: Report, { format, style = createStyle(false
   return report.findings.map((finding) => [toLine(toText(finding)), "\n"]);
 }
 
-/** One line for stderr. */
+/** Returns one line for stderr. */
 export function summarize({ findings, checked, others }: Report): string {
   const passed = others === 0 ? "" : ` (${count(others, "other object")} passed over)`;
   const number = (level: Level) => findings.filter((finding) => finding.level === level).length;
@@ -70,7 +70,7 @@ function formatText(finding: LocatedStatement, style: Style): Text {
   return [style.bold(describePlace(finding)), ": ", PAINTS[level](style)(level), ": ", parts.join(": "), ...name];
 }
 
-/** Where a finding is about: `web.yaml:7:5`, or `ScaledObject shop/web`. */
+/** The place of a finding: `web.yaml:7:5`, or `ScaledObject shop/web`. */
 function describePlace({ file, place, kind, object }: LocatedStatement): string {
   if (file === null) return kind === null ? "cluster" : `${kind} ${object ?? ""}`.trim();
   return place === null ? file : `${file}:${place.line}:${place.column}`;
@@ -82,7 +82,10 @@ const PAINTS: Readonly<Record<Level, (style: Style) => Style["red"]>> = {
   advice: ({ cyan }) => cyan,
 };
 
-/** One command: `::error file=a.yaml,line=7,col=5,title=slow-up::MESSAGE`. */
+/**
+ * One command: `::error file=a.yaml,line=7,col=5,title=slow-up::MESSAGE`.
+ * https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#setting-an-error-message
+ */
 function formatGithub(finding: LocatedStatement): string {
   const { file, place, level, rule, object, path, message } = finding;
   const properties = [

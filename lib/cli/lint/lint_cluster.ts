@@ -62,7 +62,7 @@ interface LintServerOptions {
   readonly signal: AbortSignal;
 }
 
-/** Rejects where the server does not answer, or not as the API has it. */
+/** Resolves to the report. Rejects where the server does not answer, or not as the API requires. */
 export async function lintServer({ server, sources, options, clock, signal }: LintServerOptions): Promise<Report> {
   const own = options.namespace ?? server.namespace;
   const read = sources.length === 0 ? null : lintSources(sources, own);
@@ -88,13 +88,13 @@ export async function lintServer({ server, sources, options, clock, signal }: Li
   };
 }
 
-/** The one that all files' objects are of; `null` = there are several. */
+/** The only namespace of all files' objects; `null` = there are several. */
 function findOnlyNamespace({ objects }: LintedSources, own: string): string | null {
   const all = new Set([...objects.podresourceautoscalers, ...objects.scaledobjects].map(({ namespace }) => namespace));
   return all.size === 0 ? own : all.size === 1 ? [...all][0] ?? own : null;
 }
 
-/** As of files; by kind, namespace and name. */
+/** In the form of files; by kind, namespace and name. */
 function toClusterResult(
   known: KnownObjects,
   relations: readonly Relation[],
@@ -154,7 +154,7 @@ interface ListOptions {
   readonly signal: AbortSignal;
 }
 
-/** What came of it. */
+/** The result of a request for a kind. */
 interface ListedKinds {
   readonly known: KnownObjects;
   /** Kinds that the server does not know. */
@@ -242,7 +242,7 @@ function listNeeded(known: KnownObjects): readonly Plural[] {
   return [...new Set(needed.filter(([, isNeeded]) => isNeeded).map(([plural]) => plural))];
 }
 
-/** What came of asking for each. */
+/** The results by kind. */
 interface FetchedSecrets {
   readonly secrets: Secrets;
   /** `namespace/name` of those that may not be read. */
@@ -251,7 +251,7 @@ interface FetchedSecrets {
 
 const REQUEST_MS = 15_000;
 
-/** Gets each by its name; never lists. Rejects where the server does not answer, or not as it should. */
+/** Gets each by its name; never lists. Rejects where the server does not answer, or not as the API requires. */
 async function fetchSecrets(
   names: readonly string[],
   { server, clock = systemClock, signal: ending }: ListOptions,
@@ -307,7 +307,7 @@ function describeAbsent(
   });
 }
 
-/** What a kind is asked for. */
+/** Why a kind is needed. */
 const PURPOSES: Readonly<Record<Plural, string>> = {
   podresourceautoscalers: "autoscalers of the cluster",
   scaledobjects: "ScaledObjects of the cluster",

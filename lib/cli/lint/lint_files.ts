@@ -22,13 +22,13 @@ export interface LintResult {
   readonly findings: readonly Finding[];
   /** The number of checked objects by kind; kinds without objects are missing. */
   readonly checked: ReadonlyMap<Noun, number>;
-  /** How many other objects were passed over. */
+  /** How many other objects were not checked. */
   readonly others: number;
 }
 
 /** Files as they were read, each object checked alone. */
 export interface LintedSources {
-  /** Of every kind that another object may be held against. */
+  /** Of every kind that another object may be compared with. */
   readonly objects: Objects;
   readonly linted: readonly LintedSource[];
 }
@@ -46,7 +46,7 @@ export function lintSources(sources: readonly Source[], namespace = "default"): 
   return { objects: mergeObjects(linted.map(({ objects }) => objects)), linted };
 }
 
-/** Puts together what was found in each object, and what in several; a relation of an object that no file has is left out. */
+/** Joins the findings of single objects with those of several. A relation of an object in no file is left out. */
 export function toLintResult({ linted }: LintedSources, relations: readonly Relation[]): LintResult {
   const named = linted.flatMap((one) => one.named);
   const together = [...warnOfDuplicates(named), ...locateRelations(named, relations)];
@@ -59,7 +59,7 @@ export function toLintResult({ linted }: LintedSources, relations: readonly Rela
   };
 }
 
-/** Whether any of the files' objects are of this name. */
+/** Whether an object of the files has this name. */
 export function hasSubject({ linted }: LintedSources): (key: string) => boolean {
   const keys = new Set(linted.flatMap(({ named }) => named.map(({ key }) => key)));
   return (key) => keys.has(key);
@@ -75,7 +75,7 @@ interface LintedSource {
 
 interface NamedObject {
   readonly kind: CheckedObject["kind"];
-  /** By which relations name it. */
+  /** The name of an object in relations. */
   readonly key: string;
   readonly name: string | null;
   readonly file: string;

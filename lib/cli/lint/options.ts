@@ -11,11 +11,11 @@ const FORMATS = ["text", "json", "github"] as const;
 
 export type Format = typeof FORMATS[number];
 
-/** What to look at, checked. */
+/** What is checked. */
 export interface LintOptions {
   /** Files and directories of -f. */
   readonly paths: readonly string[];
-  /** `null` = what is in the files alone. */
+  /** `null` = only the files. */
   readonly cluster: ClusterOptions | null;
   readonly format: Format;
   readonly color: ColorWhen;
@@ -23,7 +23,7 @@ export interface LintOptions {
   readonly noColor: string | undefined;
 }
 
-/** Which cluster, and what of it. */
+/** Which cluster, and which part of it. */
 export interface ClusterOptions extends ServerChoice {
   /** `null` = that of the context. */
   readonly namespace: string | null;

@@ -23,13 +23,13 @@ export interface LoadSources {
   readonly csv: readonly string[];
   readonly records: readonly string[];
   readonly percentOfCores: number;
-  /** The seed of noise upon them; `null` = none. */
+  /** The seed of the noise; `null` = no noise. */
   readonly noise: string | null;
-  /** `null` = none is asked. */
+  /** `null` = Prometheus is not asked. */
   readonly prometheus: PrometheusSource | null;
 }
 
-/** All of them, in the order given. Throws a StartError for what cannot be read. */
+/** Resolves to all of them, in the given order. Rejects with a StartError for an unreadable one. */
 export async function readLoads(sources: LoadSources): Promise<readonly NamedLoad[]> {
   const millicoresPerPercent = sources.percentOfCores * 10;
   const loads: NamedLoad[] = [];
@@ -46,7 +46,7 @@ export async function readLoads(sources: LoadSources): Promise<readonly NamedLoa
   return noise === null ? loads : loads.map((one) => ({ ...one, load: addNoise(one.load, noise) }));
 }
 
-/** The load of each container: the one that names it, else the one that names none. */
+/** Returns the load of each container: the one that names it, else the one that names none. */
 export function selectLoads(named: readonly NamedLoad[], containers: readonly string[]): Loads {
   const loads: Record<string, Load> = {};
   for (const name of containers) {
@@ -77,7 +77,7 @@ async function readLoadFile(file: string): Promise<string> {
   }
 }
 
-/** What is asked, and how. */
+/** The query. */
 export interface PrometheusSource {
   readonly range: PrometheusRange;
   readonly get: GetText;

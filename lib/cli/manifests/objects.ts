@@ -20,22 +20,22 @@ export interface WorkloadObject {
   readonly name: string;
   /** As its template makes it. */
   readonly pod: Pod;
-  /** spec.replicas; 1 where it is not given. */
+  /** spec.replicas; 1 without it. */
   readonly replicas: number;
 }
 
-/** What the files hold, in their order. */
+/** The objects of the files, in their order. */
 export interface ManifestObjects {
   readonly workloads: readonly WorkloadObject[];
   readonly autoscalers: readonly Autoscaler[];
-  /** The autoscalers as they are written. */
+  /** The autoscalers unchanged. */
   readonly manifests: readonly Fields[];
   readonly scaledObjects: readonly ScaledObjectFacts[];
   /** One line each: FILE:LINE:COLUMN: OBJECT: FIELD: what is wrong and what would be right. */
   readonly complaints: readonly string[];
 }
 
-/** Reads every object that a simulation is made of; others are passed over. Never throws. */
+/** Returns every object that a simulation uses; others are skipped. Never throws. */
 export function parseManifestObjects(sources: readonly Source[]): ManifestObjects {
   const [workloads, autoscalers, scaledObjects]: [WorkloadObject[], Autoscaler[], ScaledObjectFacts[]] = [[], [], []];
   const manifests: Fields[] = [];
@@ -85,7 +85,7 @@ function* listItems(sources: readonly Source[], complaints: string[]): Generator
   }
 }
 
-/** The object that a document is, or those of the list that it is. */
+/** Returns the object of a document, or those of a list. */
 function toItems({ value }: YamlDocument): readonly { readonly object: Fields; readonly path: string }[] {
   if (!isRecord(value)) return [];
   const { kind, items } = value;
@@ -101,7 +101,7 @@ function toTitle({ kind, metadata }: Fields): string {
   return `${kind} ${name}`;
 }
 
-/** The autoscaler with a uid, which a file has not, and by which decisions name it. */
+/** Returns the autoscaler with a uid, because decisions use it as name and a file has none. */
 export function withUid(autoscaler: Autoscaler): Autoscaler {
   const uid = autoscaler.uid || `${autoscaler.namespace}/${autoscaler.name}`;
   return { ...autoscaler, uid, key: uid };
@@ -135,7 +135,7 @@ function parseWorkload(object: Fields, kind: string): WorkloadObject | { readonl
   return { kind, namespace, name, pod, replicas: typeof replicas === "number" ? replicas : 1 };
 }
 
-/** A quantity that cannot be read would count as absent. */
+/** An invalid quantity would count as absent. */
 function findFaults(container: unknown, path: string): readonly Problem[] {
   if (!isRecord(container) || toText(container.name) === null) {
     return [{ path, message: "Cannot use a container without a name: add it" }];

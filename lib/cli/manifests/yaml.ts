@@ -47,7 +47,7 @@ export function parseYaml(text: string): readonly YamlDocument[] {
   return toYamlDocuments(text);
 }
 
-/** A file that is not read at all. */
+/** A file that is not parsed. */
 function refuseAll(message: string): YamlDocument {
   const place = { line: 1, column: 1 };
   return { value: null, faults: [{ kind: "refused", path: "", message, place }], locate: () => place };
@@ -73,7 +73,7 @@ const MAX_ALIASED_NODES = 10_000;
 type ToPlace = (offset: number) => Place;
 
 /**
- * What is collected while one document is read. It is read in order, since an alias means the last anchor before it.
+ * The state of one document. It is read in order, since an alias means the last anchor before it.
  */
 interface YamlContext {
   readonly toPlace: ToPlace;

@@ -10,7 +10,7 @@ import { askUntilAnswered, type DebugListener, type DebugQuery, readTexts } from
 import { writeError, writeOutput } from "../terminal/output.ts";
 import type { RecordOptions } from "./options.ts";
 
-/** Resolves to the exit code: 0 = recorded, 1 = not, or not to the end. */
+/** Resolves to the exit code: 0 = recorded, 1 = not recorded, or not to the end. */
 export function record(options: RecordOptions): Promise<number> {
   return withAccess(options.access, async (access, signal) => {
     const { subject: { kind, name }, path } = options;
@@ -34,7 +34,7 @@ function openListeners(
   return access.open({ namespace: access.namespace, pod: kind === "pod" ? name : null, mayBeGone: withPast }, signal);
 }
 
-/** What is followed, and by what means. */
+/** The subject, and how it is followed. */
 export interface FollowOptions extends Pick<RecordOptions, "withPast" | "forMs"> {
   /** The podfits that may have a record of it. */
   readonly open: (signal: AbortSignal) => Promise<readonly DebugListener[]>;

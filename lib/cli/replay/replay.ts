@@ -21,7 +21,7 @@ import { writeError, writeLines } from "../terminal/output.ts";
 import type { ReplayOptions } from "./options.ts";
 import { parseAll } from "../../runtime/yaml.ts";
 
-/** Resolves to the exit code: 0 = the same was decided, 1 = something else, 2 = a file that cannot be read. */
+/** Resolves to the exit code: 0 = the same decisions, 1 = different ones, 2 = an unreadable file. */
 export async function replay({ path, policyPath }: ReplayOptions): Promise<number> {
   try {
     return policyPath === null ? await check(path) : await compare(path, policyPath);
@@ -32,7 +32,7 @@ export async function replay({ path, policyPath }: ReplayOptions): Promise<numbe
   }
 }
 
-/** So many lines that differ are shown. */
+/** The maximum number of different lines that are shown. */
 const MAX_SHOWN = 3;
 
 async function check(path: string): Promise<number> {
@@ -94,7 +94,7 @@ export function checkLine(line: RecordLine): readonly Difference[] {
   try {
     return findDifferences(line.record.outcome, decideAgain(line));
   } catch (error) {
-    // Nothing that was really decided leads here: the file has been edited.
+    // Only an edited file leads here.
     return [{ path: "", was: "an outcome", is: `an error: ${(error as Error).message}` }];
   }
 }
@@ -105,7 +105,7 @@ function decideAgain(line: RecordLine): unknown {
     : decideReplicas(line.record.before, line.record.input);
 }
 
-/** Counts of what was, or would have been, resized. */
+/** Counts of resizes, made or proposed. */
 interface Resizes {
   up: number;
   down: number;
@@ -117,7 +117,7 @@ interface Comparison {
   readonly take: (line: PodLine) => readonly string[];
   /** One line for each thing to know at the end. */
   readonly summarize: () => readonly string[];
-  /** The policy was asked of some record. */
+  /** The policy decided at least one record. */
   readonly isAsked: () => boolean;
 }
 
@@ -157,7 +157,7 @@ function createComparison(policy: Autoscaler, name: string): Comparison {
     const was = line.record.outcome.decisions.find((one) =>
       one.container === container && one.autoscaler === autoscaler
     );
-    // Where nothing was asked of the one, the other does not differ from it.
+    // Where one of them decided nothing, they do not differ.
     if (was === undefined && !isResize(decision)) return [];
     const [left, right] = [describeDecision(was?.decision ?? null), describeDecision(decision)];
     const row = `${left.padEnd(DECISION_WIDTH)} | ${right}`;
@@ -218,7 +218,7 @@ function describeSize(size: Resources): string {
     .join(", ");
 }
 
-/** What it decided of a record; the decisions name the recorded autoscalers. */
+/** Its decision about a record; decisions name the recorded autoscalers. */
 interface OtherOutcome {
   readonly decisions: readonly ContainerDecision[];
   /** By container: the size that it would have now. */
@@ -257,7 +257,7 @@ function withOtherPolicy(contender: Autoscaler, policy: Autoscaler): Autoscaler 
 
 type Pod = PodLine["record"]["input"]["pod"];
 
-/** A pod with nothing under way, of the size that it has. */
+/** A pod of its actual size, without a resize in progress. */
 function createFirstState(before: PodState, pod: Pod): PodState {
   const idle: PodState = {
     ...before,
@@ -362,7 +362,7 @@ export function formatAt(at: number): string {
 /** https://tc39.es/ecma262/#sec-time-values-and-time-range */
 const MAX_TIME_MS = 8.64e15;
 
-/** Indented, one field after the other, no more than ten of them. */
+/** Indented, one field per line, at most ten of them. */
 function describeDifferences(differences: readonly Difference[]): readonly string[] {
   const shown = differences.slice(0, MAX_SHOWN_DIFFERENCES).flatMap(({ path, was, is }) => [
     `  outcome${path === "" ? "" : `.${path}`}`,
@@ -383,7 +383,7 @@ function formatValue(value: unknown): string {
   return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)}...`;
 }
 
-/** One field that differs; `undefined` = it is not there. */
+/** One field that differs; `undefined` = it is missing. */
 interface Difference {
   /** `decisions.0.decision.reason` */
   readonly path: string;
@@ -391,7 +391,7 @@ interface Difference {
   readonly is: unknown;
 }
 
-/** In the order of the fields; a field that is undefined is one that is not there. */
+/** In the order of the fields; an undefined field counts as missing. */
 export function findDifferences(was: unknown, is: unknown, path = ""): readonly Difference[] {
   if (was === is || (Number.isNaN(was) && Number.isNaN(is))) return [];
   if (!isObject(was) || !isObject(is) || Array.isArray(was) !== Array.isArray(is)) return [{ path, was, is }];

@@ -29,13 +29,13 @@ import { StartError } from "../command/process.ts";
 /** A flag with its variable, as --help shows it. */
 export interface FlagRow {
   readonly flag: string;
-  /** What --help calls its value, in brackets where it may be left out; `null` for a flag that is there or not. */
+  /** The name of its value in --help, in brackets where it is optional; `null` for a flag without a value. */
   readonly value: string | null;
   readonly variable: string;
   readonly help: string;
   readonly isRepeatable?: boolean;
   readonly fallback?: string;
-  /** All that its value may be. */
+  /** The allowed values. */
   readonly choices?: readonly string[];
   /** Returns the option. Gets the fallback where nothing is written. Throws a StartError for a wrong value. */
   readonly parse: (written: readonly FlagValue[]) => unknown;
@@ -315,7 +315,7 @@ export const VARIABLES = {
 /** What each row's `parse` returns. */
 export type FlagValues = { readonly [Name in FlagName]: ReturnType<typeof FLAGS[Name]["parse"]> };
 
-/** Values as they were written; commander's own reading of variables takes `PODFIT_DRY_RUN=false` for true. */
+/** Unparsed values. The reader of variables in commander would take `PODFIT_DRY_RUN=false` for true. */
 export type GivenFlags = Readonly<Partial<Record<FlagName, true | string | readonly string[]>>>;
 
 /** Returns the value of each row. Throws a StartError for a wrong one. */

@@ -20,15 +20,15 @@ import type { Log } from "../../runtime/log.ts";
 import { toStartError } from "../command/process.ts";
 import type { RunOptions } from "./options.ts";
 
-/** What is answered, and how long. */
+/** The routes, and for how long they are served. */
 interface ListenContext {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly signal: AbortSignal;
   readonly verdicts: HealthRoutesOptions;
-  /** Told with `--debug-listen` alone; `null` = there are none. */
+  /** Used with `--debug-listen` only; `null` = there are none. */
   readonly records: FlightRecords | null;
-  /** Asked with `--metrics-auth` alone. */
+  /** Used with `--metrics-auth` only. */
   readonly checkReader: CheckReader;
 }
 
@@ -56,7 +56,7 @@ export async function listen(options: RunOptions, context: ListenContext): Promi
   return listening.move();
 }
 
-/** Whoever follows a pod reads for long; there are few of them. */
+/** A client that follows a pod reads for long; there are few of them. */
 const DEBUG_LIMITS = { answerMs: 24 * 3_600_000, mostConnections: 20 };
 
 interface ListenerOptions extends ServeOptions, Pick<ListenContext, "log"> {
@@ -97,7 +97,7 @@ async function openIdentity({ tls }: RunOptions, log: Log): Promise<GetIdentity 
   }
 }
 
-/** This API server decides who may read. A failure to ask it is logged at once, and again after a while. */
+/** This API server decides about readers. A failure to ask it is logged at once, and again after a while. */
 export async function openReaderCheck(
   server: Pick<ApiServer, "origin" | "transport">,
   { log, clock }: { readonly log: Log; readonly clock: Clock },
@@ -120,5 +120,5 @@ export async function openReaderCheck(
   });
 }
 
-/** Each scrape meets what the one before it has met. */
+/** Each scrape counts the one before it. */
 const MIN_LOG_INTERVAL_MS = 600_000;

@@ -22,12 +22,12 @@ import type { WatchUsage } from "../../usage/source.ts";
 import { toStartError } from "../command/process.ts";
 import type { RunOptions } from "./options.ts";
 
-/** Usage, and what was opened for it. */
+/** Usage, and the resources that were opened for it. */
 interface OpenedSource extends Disposable {
   readonly watchUsage: WatchUsage;
 }
 
-/** What a source is opened with. */
+/** The inputs of every source. */
 interface SourceContext {
   readonly server: ApiServer;
   readonly scope: Scope;
@@ -36,7 +36,7 @@ interface SourceContext {
   readonly clock: Clock;
 }
 
-/** Opens the source of `--stats-source`. Rejects with a StartError where a file cannot be used. */
+/** Resolves to the source of `--stats-source`. Rejects with a StartError for an unusable file. */
 export async function openSource(options: RunOptions, context: SourceContext): Promise<OpenedSource> {
   const { statsSource, node, cgroupRoot } = options;
   context.metrics.setUsageSource(statsSource);
@@ -107,14 +107,14 @@ function openFiles(root: string): CgroupFiles & Disposable {
   }
 }
 
-/** What summaries are read with. */
+/** The inputs of a source of summaries. */
 interface SummariesContext {
   readonly server: ApiServer;
   readonly log: Log;
   readonly clock: Clock;
 }
 
-/** Opens kubelets, or the API server's proxy. Rejects with a StartError where a file cannot be used. */
+/** Resolves to kubelets, or the API server's proxy. Rejects with a StartError for an unusable file. */
 export async function openSummaries(options: RunOptions, context: SummariesContext): Promise<SummarySource> {
   const { server, log, clock } = context;
   const { statsSource: source, kubeletCa: path, kubeletInsecureTls: insecureTls } = options;
@@ -148,16 +148,16 @@ export async function openSummaries(options: RunOptions, context: SummariesConte
   }
 }
 
-/** What kubelets get. */
+/** The credential for kubelets. */
 interface KubeletCredential {
-  /** In words. */
+  /** For the log. */
   readonly credential: string;
   readonly readCredential: GetCredential;
 }
 
 /**
- * Chooses the credential for kubelets. In a pod the one that may resize never leaves for a kubelet, where the manifest's
- * other account is there. Rejects when a file cannot be read.
+ * Chooses the credential for kubelets. In a pod, the token with the right to resize is never sent to a kubelet, where the
+ * manifest's other account exists. Rejects when a file cannot be read.
  */
 export async function chooseKubeletCredential(
   { kubeletTokenFile: path }: RunOptions,

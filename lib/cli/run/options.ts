@@ -26,7 +26,7 @@ function toCommanderOption({ flag, value, variable, help, fallback, isRepeatable
   return createFlag(value === null ? flag : `${flag} ${value}`, `${help} (${notes})`, { isRepeatable, choices });
 }
 
-/** Flags that are put together with others, or are options of another name. */
+/** Flags that are combined with others, or are options of another name. */
 type JoinedFlag =
   | "kubeconfig"
   | "namespace"
@@ -44,7 +44,7 @@ type JoinedFlag =
 /** The daemon's options, checked. */
 export interface RunOptions extends Omit<FlagValues, JoinedFlag> {
   readonly kubeconfigPaths: readonly string[];
-  /** `null` = all. That of the pod, where there is one. */
+  /** `null` = all; with --pod that of the pod. */
   readonly namespaces: readonly string[] | null;
   readonly limits: OperatorLimits;
   readonly leaderElection: LeaderElection;
@@ -77,13 +77,13 @@ interface Environment {
 
 /** What podfit does. */
 interface ProgramParts {
-  /** The daemon, which is what podfit without a command is. */
+  /** The daemon, which runs without a command. */
   readonly run: (options: RunOptions) => Promise<void>;
-  /** None unless given. */
+  /** No commands unless given. */
   readonly commands?: (context: CommandContext) => readonly Command[];
 }
 
-/** The commander program; a command gets its options once they are valid. What is wrong with them is a StartError. */
+/** Returns the commander program. A command gets its options once they are valid; an invalid one is a StartError. */
 export function createProgram(getEnv: GetEnv, { run, commands = () => [] }: ProgramParts, name = "podfit"): Command {
   const complain = (text: string, command: string) => formatFlagError(text, command.replace(/^podfit/, name));
   const program = new Command(name)
@@ -104,7 +104,7 @@ export function createProgram(getEnv: GetEnv, { run, commands = () => [] }: Prog
   return addExamples(program, EXAMPLES).action((given: GivenFlags) => run(toRunOptions(given, getEnv)));
 }
 
-/** Help and complaints of commander go the way of all output. */
+/** Help and complaints of commander are printed like all output. */
 const OUTPUT = { writeOut: (text: string) => void writeOutput(text), writeErr: writeDiagnostic };
 
 const EXAMPLES = [
@@ -231,7 +231,7 @@ function toNamespaces(given: readonly string[] | null, pod: RunOptions["pod"]): 
 /** Sources that need rights to nodes, which a Role cannot grant. */
 const NODE_SOURCES: readonly string[] = ["kubelet", "proxy", "auto"];
 
-/** Replicas belong to whole workloads, whose pods are on many nodes; throws a StartError for a part of them. */
+/** Replicas belong to whole workloads with pods on many nodes. Throws a StartError where podfit sees only a part. */
 function checkReplicas(
   { scaledObjects, node, pod }: RunOptions,
 ): void {
@@ -243,7 +243,7 @@ function checkReplicas(
   );
 }
 
-/** Whoever can change a pod's account must not get rights to nodes by it; throws a StartError. */
+/** A user who can change a pod's account must not get rights to nodes through it. Throws a StartError. */
 function checkSidecar(
   { statsSource, pod }: RunOptions,
 ): void {

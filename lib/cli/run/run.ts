@@ -116,7 +116,7 @@ async function openFlightRecorder(clock: Clock): Promise<FlightRecorder> {
   return createFlightRecorder(clock);
 }
 
-/** `null` when the signal aborts first: what is asked then, a file that does not come too, is left behind. */
+/** `null` when the signal aborts first. A pending request or file is abandoned then. */
 async function orNullIfAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | null> {
   try {
     return await abortable(work, signal);
@@ -133,7 +133,7 @@ function createStartingVerdicts(reason: string): Verdicts {
   };
 }
 
-/** Disabled: no watch, no poll, no write (C14). Whoever reads the metrics is asked about all the same. */
+/** Disabled: no watch, no poll, no write. Readers of metrics are checked all the same. Clauses: C14. */
 async function runDisabled(shell: RunContext): Promise<void> {
   const { options, log, signal } = shell;
   log.warn("podfit is disabled and does nothing: set PRA_ENABLED=true to enable it");
@@ -150,7 +150,7 @@ async function runDisabled(shell: RunContext): Promise<void> {
   await untilAborted(signal);
 }
 
-/** A name that no other process has had: not even this container's, before it was started again. */
+/** A name that no other process has had, also not this container before a restart. */
 function createLeaseOptions(
   { leaderElection: { isOn, name, namespace }, environment }: RunOptions,
   server: Pick<ApiServer, "namespace" | "source">,
@@ -166,15 +166,15 @@ interface WaitOptions {
   readonly random: () => number;
   /** Ends the wait. */
   readonly signal: AbortSignal;
-  /** Hears why it is not yet so, and in how many ms it is asked again. */
+  /** Gets the reason of the wait, and the ms until the next try. */
   readonly onFailure: (reason: string, waitMs: number) => void;
 }
 
-/** Never sooner than the server asks for. */
+/** Never sooner than the server asks. */
 const BACKOFF = { baseMs: 1_000, maxMs: 30_000 };
 
 /**
- * Resolves when the check finds nothing. Rejects with what the check rejects with, and with the signal's reason.
+ * Resolves when the check finds nothing. Rejects with the error of the check, and with the signal's reason.
  */
 export async function waitForCluster(
   check: () => Promise<ClusterNotReady | null>,
@@ -191,7 +191,7 @@ export async function waitForCluster(
   }
 }
 
-/** Why it is not so yet, where it may be so later. */
+/** Why the cluster is not ready, where it may be ready later. */
 export interface ClusterNotReady {
   /** One line with what to check. */
   readonly reason: string;
@@ -199,15 +199,15 @@ export interface ClusterNotReady {
   readonly retryAfterMs: number | null;
 }
 
-/** How long the question may take. */
+/** The timeout of the request. */
 interface CheckOptions {
   readonly timeoutMs?: number;
-  /** Does podfit set replicas, too? */
+  /** Whether podfit sets replicas, too. */
   readonly scaledObjects?: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** `null` when all is so. Throws StartError where another try would be answered the same, and the signal's reason. */
+/** `null` when the cluster is ready. Throws a StartError where a retry would not help, and the signal's reason. */
 export async function checkCluster(
   server: ApiServer,
   namespaces: readonly string[] | null,
@@ -292,7 +292,7 @@ async function checkKind(server: ApiServer, kind: RequiredKind, options: KindOpt
   throw toStartError(`Cannot start: ${reason}`);
 }
 
-/** Statuses below 500 that ask to come again: a request that took too long, or too many of them. */
+/** Statuses below 500 that ask for a retry: a request that took too long, or too many requests. */
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 429]);
 
 interface KindOptions extends Omit<CheckOptions, "scaledObjects"> {

@@ -9,7 +9,7 @@ import { StartError } from "../command/process.ts";
 /** The command's options, checked. */
 export interface SimulateOptions extends LoadOptions {
   readonly filenames: readonly string[];
-  /** Files whose autoscalers take the place of those in `filenames`, a policy each to compare with. */
+  /** Files whose autoscalers replace those in `filenames`, one policy each to compare with. */
   readonly policies: readonly string[];
   /** How far back Prometheus is asked. */
   readonly forMs: number;
@@ -22,7 +22,7 @@ export interface SimulateOptions extends LoadOptions {
   readonly html: string | null;
   /** FIELD=VALUE,... each; an empty list = the built-in grid; `null` = no sweep. */
   readonly sweep: readonly string[] | null;
-  /** How many workers sweep; `null` = one for each CPU. */
+  /** The number of workers of a sweep; `null` = one for each CPU. */
   readonly workers: number | null;
 }
 

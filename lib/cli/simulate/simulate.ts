@@ -100,7 +100,7 @@ interface RunContext {
   readonly seconds: number;
 }
 
-/** As many steps as a plot can show. */
+/** The number of steps that a plot can show. */
 const PLOT_STEPS = 1000;
 
 function run({ pod, autoscalers, replicas, scaledObject }: Subject, { options, named, seconds }: RunContext) {
@@ -191,7 +191,7 @@ const FIGURE_ROWS: readonly FigureRow[] = [
   { name: "resizes per hour", read: ({ resizesPerHour }) => resizesPerHour, format: formatNumber, isCost: true },
 ];
 
-/** The figures of one container, of those runs that have it. */
+/** Returns the figures of one container, of the runs that have it. */
 function compareContainer(runs: readonly PolicyRun[], container: string): readonly ComparedFigure[] {
   const own = runs.map(({ simulation }) => simulation.containers.find((one) => one.container === container));
   const figures = FIGURE_ROWS.map(({ name, read, format, isCost }): ComparedFigure => {
@@ -212,7 +212,7 @@ function computeMeanPods({ replicas, seconds }: Simulation): number {
   return sum / seconds;
 }
 
-/** In how many figures each policy is best, in the order of the runs. */
+/** Returns in how many figures each policy is best, in the order of the runs. */
 function countBest(figures: readonly ComparedFigure[], runs: number): readonly number[] {
   return Array.from({ length: runs }, (_, index) => figures.filter(({ best }) => best === index).length);
 }
@@ -252,7 +252,7 @@ function formatFigures(figures: readonly ComparedFigure[], policies: readonly st
   return `${table}\n\nbetter, of ${compared} figures that differ: ${said}`;
 }
 
-/** One object per workload and policy; a limit that is not there is null. `ranked`: what a sweep tried, best first. */
+/** One object per workload and policy; a missing limit is null. `ranked`: the policies of a sweep, best first. */
 function formatJson(comparisons: readonly Comparison[], ranked: readonly Ranked[]): string {
   const runs = comparisons.flatMap(({ title, runs }) =>
     runs.map(({ policy, simulation }) => ({ workload: title, policy, ...withoutSeries(simulation) }))

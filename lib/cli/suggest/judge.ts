@@ -12,10 +12,10 @@ import type { Load } from "../../simulate/load.ts";
 import { type ContainerRun, simulate } from "../../simulate/simulate.ts";
 import type { Resource } from "../../units/resources.ts";
 
-/** One container, and what was seen of it. */
+/** One container with its observed usage. */
 export interface Subject {
   readonly container: string;
-  /** A pod as its workload makes it, with this container alone. */
+  /** The pod of the workload, with this container only. */
   readonly pod: PodFacts;
   /** Of one pod each. */
   readonly loads: readonly Load[];
@@ -85,17 +85,17 @@ const RESIZE_SHARE = 0.03;
 /** A policy that is worse than the baseline in one figure does not win, however much it gains elsewhere. */
 const WORSE_PENALTY = 4;
 
-/** A figure has to be lower than the measure's by this share, as other days differ. */
+/** A figure has to be lower than the baseline's by this share, because other days differ. */
 const MARGIN = 0.1;
 
-/** Differences below these are nothing: millicores, seconds, resizes. */
+/** Differences below these do not count: millicores, seconds, resizes. */
 const NEGLIGIBLE = { slack: 1, throttledSeconds: 1, resizes: 1 } as const;
 
-/** What a verdict is held against. */
+/** The verdict to compare with. */
 interface ScoreOptions {
   /** The baseline in slack, throttling and resizes. */
   readonly measure: Verdict;
-  /** What counts. */
+  /** The figures that count. */
   readonly seen: readonly Resource[];
 }
 
@@ -113,13 +113,13 @@ export function computeScore(verdict: Verdict, { measure, seen }: ScoreOptions):
   return cost * (1 + RESIZE_SHARE * resizesPerHour) * (1 + WORSE_PENALTY * worse.reduce((sum, one) => sum + one, 0));
 }
 
-/** A few resizes are as many as by chance: the next time it may be more by the root of their number. */
+/** A small number of resizes is partly chance: next time it may be higher by its square root. */
 function computeAim(measure: Verdict, figure: keyof typeof NEGLIGIBLE): number {
   const most = measure[figure] * (1 - MARGIN);
   return figure === "resizes" ? Math.min(most, measure.resizes - Math.sqrt(measure.resizes)) : most;
 }
 
-/** Kills go before everything: what avoids them is better, whatever it costs. */
+/** Kills count more than everything else: a policy that avoids them is better at any cost. */
 export function isBetter(a: Ranked, b: Ranked, { by = 0 }: { readonly by?: number } = {}): boolean {
   if (a.verdict.oomKills !== b.verdict.oomKills) return a.verdict.oomKills < b.verdict.oomKills;
   return a.score < b.score * (1 - by);
@@ -142,14 +142,14 @@ export interface Candidate {
 /** Fields of `spec`, nested as a manifest has them. */
 export type Spec = { readonly [field: string]: Value | Spec };
 
-/** The spec without what it is for. */
+/** The spec without its target. */
 export function toSpec({ profile, numbers }: Candidate): Spec {
   const spec: Nested = { profile };
   for (const [path, value] of numbers) setPath(spec, path.split("."), value);
   return spec;
 }
 
-/** The same with one number more, or another one; `null` takes it away. */
+/** Returns the same with one more number, or another one; `null` removes it. */
 export function withNumber(candidate: Candidate, path: string, value: Value | null): Candidate {
   const numbers = new Map(candidate.numbers);
   numbers.delete(path);
@@ -218,7 +218,7 @@ export const EXAMPLE_SPEC: Spec = {
   },
 };
 
-/** Levels of one resource: the share of the seconds in which it was at most that, and the most. */
+/** Levels of one resource: the amount that it did not exceed in that share of the seconds, and the maximum. */
 export interface Levels {
   readonly half: number;
   readonly most95: number;

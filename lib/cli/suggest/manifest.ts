@@ -12,16 +12,16 @@ import type { Suggestion, Worth } from "./search.ts";
 export interface ManifestOptions {
   readonly target: Target;
   readonly container: string;
-  /** Whether the workload has no other one to suggest for: then its own name is the autoscaler's. */
+  /** Whether this is the workload's only suggestion: then the autoscaler gets the workload's name. */
   readonly isOnly: boolean;
   readonly suggestion: Suggestion;
-  /** What was measured of it. */
+  /** The resources that were measured. */
   readonly seen: readonly Resource[];
-  /** Where it was seen: `usage of 2 pods, watched for 30m`. */
+  /** The source of the usage: `usage of 2 pods, watched for 30m`. */
   readonly source: string;
 }
 
-/** One YAML document. */
+/** Returns one YAML document. */
 export function formatManifest(options: ManifestOptions): string {
   const { target, container, isOnly, suggestion } = options;
   const { best, worths } = suggestion;
@@ -168,7 +168,7 @@ export function formatComment(lines: readonly string[]): string {
 
 const MAX_COMMENT_COLUMNS = 116;
 
-/** What no YAML parser takes for anything but a text, and durations and quantities with a unit. */
+/** Texts that every YAML parser reads as text, and durations and quantities with a unit. */
 const PLAIN_TEXT = /^([a-z][a-z0-9]*([-./][a-z0-9]+)*|\d+(m|s|h|Ki|Mi|Gi))$/i;
 
 /** Words of YAML 1.1, which kubectl reads. */

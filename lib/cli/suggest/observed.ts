@@ -23,7 +23,7 @@ import { readManifests } from "../manifests/files.ts";
 import { parseManifestObjects } from "../manifests/objects.ts";
 import type { Subject } from "./judge.ts";
 
-/** Whom the manifest is for. */
+/** The workload of the manifest. */
 export interface Target {
   readonly kind: WorkloadKind;
   readonly namespace: string;
@@ -35,7 +35,7 @@ export interface ObservedWorkload {
   /** A pod as its workload makes it. */
   readonly pod: PodFacts;
   readonly loads: readonly NamedLoad[];
-  /** Where they were seen: `usage of 2 pods, watched for 30m`. */
+  /** The source of the usage: `usage of 2 pods, watched for 30m`. */
   readonly source: string;
 }
 
@@ -45,7 +45,7 @@ const MAX_SUBJECT_PODS = 5;
 /** A shorter load is not enough for a suggestion. */
 export const MIN_SECONDS = 60;
 
-/** One for each container that long enough was seen of. */
+/** One for each container with enough usage. */
 export function toSubjects({ pod, loads }: ObservedWorkload): readonly Subject[] {
   return pod.containers.filter(({ kind }) => kind !== "init").flatMap((container): readonly Subject[] => {
     const own = loads.filter((one) => one.container === container.name);
@@ -66,13 +66,13 @@ interface WatchOptions {
   readonly watchUsage: WatchUsage;
   readonly clock: Pick<Clock, "timeout" | "monotonic">;
   readonly forMs: number;
-  /** Ends the watching early: what was seen by then counts. */
+  /** Ends the watch early: the samples up to then count. */
   readonly signal: AbortSignal;
-  /** Hears of each reading, and why one gave nothing. */
+  /** Gets each reading, and why one failed. */
   readonly onReading?: (reading: { readonly passedMs: number; readonly failure: string | null }) => void;
 }
 
-/** As often as a profile's policy looks. */
+/** The poll interval of a profile. */
 const INTERVAL_MS = 5_000;
 
 /** Resolves when the time is over. Never rejects for a node that cannot be read. */
@@ -146,7 +146,7 @@ type Server = Pick<ApiServer, "origin" | "transport">;
 /** Pods of one workload that are watched. */
 const MAX_WATCHED_PODS = 10;
 
-/** Rejects with a StartError where there is none, or where it may not be read. */
+/** Resolves to the workload. Rejects with a StartError where it is missing or may not be read. */
 export async function fetchWorkload(server: Server, target: Target, signal: AbortSignal): Promise<FoundWorkload> {
   const { kind, namespace, name } = target;
   const path = `/apis/apps/v1/namespaces/${namespace}/${WORKLOAD_PLURALS[kind]}/${name}`;
@@ -219,7 +219,7 @@ interface HistoryOptions {
   readonly files: LoadSources;
 }
 
-/** Rejects with a StartError for what cannot be read. */
+/** Rejects with a StartError for an unreadable file. */
 export async function readHistory(options: HistoryOptions): Promise<ObservedWorkload> {
   const { target, files } = options;
   const { prometheus } = files;
@@ -234,7 +234,7 @@ export async function readHistory(options: HistoryOptions): Promise<ObservedWork
   return { target, pod: manifest ?? toUsualPod(options, loads), loads, source: source.join("; ") };
 }
 
-/** Records may be of many workloads: pods are named after theirs. */
+/** Records may be of many workloads, and the names of pods begin with theirs. */
 function selectTargetLoads(loads: readonly NamedLoad[], { namespace, name }: Target): readonly NamedLoad[] {
   if (loads.every(({ pod }) => pod === null)) return loads;
   const own = loads.filter(({ pod }) =>

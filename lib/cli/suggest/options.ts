@@ -31,7 +31,7 @@ export interface SuggestOptions extends LoadOptions {
   readonly container: string | null;
   /** The seed; `null` = none. */
   readonly noise: string | null;
-  /** How many policies are simulated at most; `null` = as many as what was seen allows. */
+  /** The maximum number of simulated policies; `null` = by the length of the usage. */
   readonly budget: number | null;
   /** `null` = stdout. */
   readonly output: string | null;

@@ -21,12 +21,12 @@ import {
   withNumber,
 } from "./judge.ts";
 
-/** A policy and how it did. */
+/** A policy with its verdict. */
 export interface Tried extends Ranked {
   readonly candidate: Candidate;
 }
 
-/** A number, and how the policy did without it. */
+/** A number, and the verdict without it. */
 export interface Worth {
   readonly path: string;
   readonly value: Value;
@@ -37,9 +37,9 @@ export interface Suggestion {
   readonly best: Tried;
   readonly worths: readonly Worth[];
   readonly profiles: readonly Tried[];
-  /** What the document's example did. */
+  /** The verdict on the example of the document. */
   readonly example: Verdict;
-  /** What the pod's size did that nothing resizes. */
+  /** The verdict on a pod without resizes. */
   readonly fixed: Verdict;
   readonly seen: UsageLevels;
   /** How many policies were simulated. */
@@ -47,13 +47,13 @@ export interface Suggestion {
 }
 
 interface SearchOptions {
-  /** How many policies are simulated at most, until it is asked of each number of the best what it is worth. */
+  /** The maximum number of simulated policies, before the worth of each number of the best is computed. */
   readonly budget: number;
-  /** Hears of each that was, and may take its time: it is waited for. */
+  /** Called after each policy, and awaited. */
   readonly onTried?: (tried: number) => Promise<void> | void;
 }
 
-/** A step has to gain this share, and a number, in the end, that. */
+/** A step has to gain this share, and a kept number the other. */
 const MIN_STEP_GAIN = 0.005;
 
 const MIN_NUMBER_GAIN = 0.03;
@@ -63,7 +63,7 @@ const MIN_TOTAL_GAIN = 0.05;
 
 const MAX_ROUNDS = 3;
 
-/** `null` where no profile is valid for the container, or nothing was seen. */
+/** `null` where no profile is valid for the container, or without usage. */
 export async function search(subject: Subject, { budget, onTried }: SearchOptions): Promise<Suggestion | null> {
   const [example, fixed] = [judge(subject, EXAMPLE_SPEC), judge(subject, null)];
   if (example === null || fixed === null) return null;
@@ -125,7 +125,7 @@ async function climb(start: Tried, coordinates: readonly Coordinate[], attempt: 
   return best;
 }
 
-/** Takes away what is not worth its line, the least first. */
+/** Removes numbers that gain too little, the smallest gain first. */
 async function prune(tried: Tried, attempt: Attempt): Promise<Tried> {
   let best = tried;
   for (const path of [...tried.candidate.numbers.keys()]) {
@@ -152,7 +152,7 @@ interface Coordinate {
   readonly values: readonly Value[];
 }
 
-/** Those of what was seen, the ones that matter most first. */
+/** Those of the measured resources, the most important first. */
 function listCoordinates(seen: UsageLevels, resources: readonly Resource[]): readonly Coordinate[] {
   const { half, most95, most99, max } = seen.cpu;
   const all: readonly Coordinate[] = [
@@ -185,7 +185,7 @@ function memoryCoordinate(path: string, values: readonly Value[]): Coordinate {
 
 const STEP_BYTES = 16 * 2 ** 20;
 
-/** Limits that hold the most that was seen, and somewhat more. */
+/** Limits somewhat above the highest usage. */
 function listLimits(most: number): readonly Value[] {
   return [1.1, 1.3, 1.6].map((factor) => formatAmount(Math.ceil(factor * most / STEP_BYTES) * STEP_BYTES, "memory"));
 }

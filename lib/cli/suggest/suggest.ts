@@ -80,7 +80,7 @@ interface ClusterWatch {
   readonly signal: AbortSignal;
 }
 
-/** By the kubelets' summaries through the API server; where those may not be read, by metrics.k8s.io. */
+/** Uses the kubelets' summaries through the API server; where those may not be read, metrics.k8s.io. */
 async function watch(
   workloads: readonly FoundWorkload[],
   { server, clock, forMs, signal }: ClusterWatch,

@@ -9,7 +9,7 @@ import { formatDuration, formatTime } from "../../units/time.ts";
 
 const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000];
 
-/** Rounded to what matters: `42s`, `5m10s`, `3h20m`, `2d4h`. Never negative. */
+/** An age with two units at most: `42s`, `5m10s`, `3h20m`, `2d4h`. Never negative. */
 export function formatAge(ms: number): string {
   const age = Math.max(0, ms);
   if (age >= 2 * DAY) {

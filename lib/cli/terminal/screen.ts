@@ -67,13 +67,13 @@ const END_EVENTS = ["unload", "error", "unhandledrejection"] as const;
 
 const MIN_SIZE: ScreenSize = { columns: 80, rows: 24 };
 
-/** For what is printed once; a pipe's lines are as long as they are. */
+/** Returns the options for a text that is printed once. Lines of a pipe are not broken. */
 export function getTextOptions(): TextOptions {
   const isTerminal = Deno.stdout.isTerminal();
   return { style: createStyle(isTerminal && !Deno.noColor), columns: isTerminal ? getConsoleSize().columns : Infinity };
 }
 
-/** As many lines as a screen has rows, each with what is behind it cleared. */
+/** Returns as many lines as a screen has rows, and clears the rest of each. */
 export function fillScreen(lines: readonly Text[], rows: number): readonly Text[] {
   return Array.from({ length: rows }, (_, row) => [lines[row] ?? "", TERMINAL.clearLineEnd]);
 }

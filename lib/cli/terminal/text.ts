@@ -10,7 +10,7 @@ export const COLOR_WHENS = ["auto", "always", "never"] as const;
 
 export type ColorWhen = typeof COLOR_WHENS[number];
 
-/** What is known of where a text goes. */
+/** The output, as far as it matters for colour. */
 interface ColorEnvironment {
   readonly isTerminal: boolean;
   /** NO_COLOR; any text but an empty one asks for none. */
@@ -37,7 +37,7 @@ export function isColored(when: ColorWhen, { isTerminal, noColor = "" }: ColorEn
   return isTerminal && noColor === "";
 }
 
-/** Makes the style. */
+/** Returns the style. */
 export function createStyle(hasColor: boolean): Style {
   const paint = (on: number, off: number): Paint =>
     hasColor ? (text) => [toStyle(on), text, toStyle(off)] : (text) => text;
@@ -64,7 +64,7 @@ export interface TextOptions {
   readonly columns: number;
 }
 
-/** Broken at spaces; what follows is indented as the first line is, by that much more. */
+/** Breaks a text at spaces. Later lines have the indent of the first line, plus `hang`. */
 export function breakLines(
   text: string,
   { columns, hang = 0 }: Pick<TextOptions, "columns"> & { readonly hang?: number },

@@ -18,7 +18,7 @@ import { fillScreen, getTextOptions, openScreen } from "../terminal/screen.ts";
 import { createStyle, type TextOptions } from "../terminal/text.ts";
 import type { Sort, TopOptions } from "./options.ts";
 
-/** Resolves to the exit code: 0 = listed, 1 = it cannot be. */
+/** Resolves to the exit code: 0 = listed, 1 = no list. */
 export function top(options: TopOptions): Promise<number> {
   return withAccess(options.access, async (access, signal) => {
     if (options.watches) await watch(access, options, signal);
@@ -135,7 +135,7 @@ export function toRows(lines: readonly RecordLine[], now: number): readonly TopR
   });
 }
 
-/** Reasons of replicas that keep them from what the triggers ask for. */
+/** Reasons that keep replicas from what the triggers ask for. */
 const HELD_REASONS = /Limit$|^TooMany|^TooFew|Stabilized$|Failed$|^Vertical|^Paused|Error/;
 
 function toContainerRow(
@@ -162,7 +162,7 @@ function toAmounts({ usage, sides, trials }: ContainerExplanation, resource: Res
   const wanted = trials.filter(({ isWanted }) => isWanted).flatMap((trial) => trial.sides).filter(({ from, to }) =>
     from !== to
   );
-  // Where podfit only recommends, the size that it would have is wanted.
+  // Where podfit only recommends, the recommended size is wanted.
   const adviseOf = (side: RequestOrLimit) => find(side)?.size === sizeOf(side) ? null : find(side)?.size ?? null;
   const wantedOf = (side: RequestOrLimit) =>
     wanted.find(({ key }) => key === `${resource}.${side}`)?.to ?? adviseOf(side);
@@ -177,7 +177,7 @@ function toAmounts({ usage, sides, trials }: ContainerExplanation, resource: Res
   };
 }
 
-/** By name, or the largest first; workloads, which have no usage, come last then. */
+/** By name, or the largest first; workloads, which have no usage, are last then. */
 export function sortRows(rows: readonly TopRow[], sort: Sort): readonly TopRow[] {
   const byName = rows.toSorted((a, b) => compare(getRowName(a), getRowName(b)));
   return sort === "name" ? byName : byName.toSorted((a, b) => computeRank(b, sort) - computeRank(a, sort));
@@ -215,7 +215,7 @@ function computeRank(row: TopRow, sort: Exclude<Sort, "name">): number {
   }
 }
 
-/** As a part of what there is; -1 = nothing is wanted. */
+/** As a share of the size; -1 = no change is wanted. */
 function toChange(from: number | null, to: number | null): number {
   return from === null || to === null || from === to ? -1 : Math.abs(to - from) / Math.max(from, 1);
 }
@@ -291,7 +291,7 @@ function toColumns(resource: Resource): readonly Column[] {
   ];
 }
 
-/** A workload has its number of pods there. */
+/** For a workload, its number of pods. */
 function showRequest(row: TopRow): string {
   if (row.kind === "container") return row.cpu.request === null ? "-" : formatSize(row.cpu.request, "cpu");
   return row.replicas === null ? "-" : formatCount(row.replicas, "pod");
@@ -318,7 +318,7 @@ function computeWidth({ title, read }: Column, rows: readonly TopRow[]): number 
   return rows.reduce((most, row) => Math.max(most, read(row).length), title.length);
 }
 
-/** With two spaces between them. */
+/** With two spaces between columns. */
 function sumWidths(widths: readonly number[]): number {
   return widths.reduce((total, width) => total + width + 2, -2);
 }

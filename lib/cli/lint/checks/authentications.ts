@@ -20,7 +20,7 @@ interface Reference {
   readonly ref: AuthenticationRef;
 }
 
-/** One finding for each trigger: that the authentication is missing, or the first of its secrets. */
+/** One finding for each trigger: a missing authentication, or the first missing secret. */
 export function checkAuthentications(known: KnownObjects, secrets: Secrets): readonly Relation[] {
   return listReferences(known).flatMap(({ object, path, ref }): readonly Relation[] => {
     const found = findAuthentication(known, ref, object.namespace);
@@ -37,7 +37,7 @@ export function checkAuthentications(known: KnownObjects, secrets: Secrets): rea
   });
 }
 
-/** The secrets in namespaces that triggers ask for, each once, as `namespace/name`. Those of the cluster's authentications lie with podfit. */
+/** The secrets that triggers need, each once, as `namespace/name`. Those of cluster authentications are in podfit's namespace. */
 export function listSecrets(known: KnownObjects): readonly string[] {
   return [
     ...new Set(

@@ -30,7 +30,7 @@ import {
   type UnratedStatement,
 } from "./context.ts";
 
-/** At most one finding for each object, the first that counts, and one for each trigger. */
+/** At most one finding for each object, the first that matters, and one for each trigger. */
 function checkTargets({ known }: CheckContext): readonly Relation[] {
   return [
     ...listAutoscalers(known).flatMap((one) => checkTarget(one, known)),
@@ -175,7 +175,7 @@ function describeRange(rules: readonly LimitRangeRule[], { resource, bound, amou
   return null;
 }
 
-/** What pods may ask for of the largest node. */
+/** The part of the largest node that pods may request. */
 function describeNodes(nodes: readonly NodeFacts[], { resource, bound, amount }: Bound): string | null {
   const sizes = nodes.map(({ allocatable }) => resource === "cpu" ? allocatable.cpuMillicores : allocatable.memoryBytes)
     .filter((size) => size !== null);

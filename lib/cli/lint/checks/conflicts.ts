@@ -24,7 +24,7 @@ import {
   toWorkloadKind,
 } from "./context.ts";
 
-/** One finding for each pair, at the one that comes second. */
+/** One finding for each pair, at the second of them. */
 export function checkOwners({ known, isSubject }: CheckContext): readonly Relation[] {
   const all = listAutoscalers(known).toSorted(byRank);
   const pods = new Map(all.map((one) => [one, findPods(one, known)]));
@@ -63,7 +63,7 @@ function isSameWorkload(a: Autoscaler, b: Autoscaler): boolean {
   return a.selector !== null && b.selector !== null && formatSelector(a.selector) === formatSelector(b.selector);
 }
 
-/** Whether a container is both's; `null` where neither has a pod that is known. */
+/** Whether both own the container; `null` where neither has a known pod. */
 function haveCommon(a: Autoscaler, b: Autoscaler, pods: PodsByAutoscaler): boolean | null {
   const [own, others] = [pods.get(a) ?? [], new Set(pods.get(b) ?? [])];
   if (own.length === 0 || others.size === 0) return null;
@@ -149,7 +149,7 @@ function isOfPods(
   return own.some((pod) => pods.includes(pod));
 }
 
-/** In the words of the daemon, which sets no replicas then (R75, R78). An HPA that KEDA has made for it is KEDA's way to work. */
+/** The message is the daemon's, which sets no replicas then. An HPA that KEDA made for the object is expected. Clauses: R75, R78. */
 function checkScaledObject(object: ScaledObject, known: KnownObjects): readonly Relation[] {
   const key = toTargetKey(toRef(object));
   const hpas = known.horizontalpodautoscalers.flatMap(({ hpa }) => hpa ?? [])
@@ -266,7 +266,7 @@ function computeGrowth(pod: PodFacts, autoscaler: Autoscaler, { type, container 
   return { initialRequest: sumAmounts(born), maxRequest: sumAmounts(full) };
 }
 
-/** The least of the request's ceiling and of the limit's; `null` where there is neither. */
+/** The lower of the request's ceiling and the limit's; `null` where there is neither. */
 function findMaxRequest({ spec }: ContainerFacts, { sides }: Autoscaler, resource: Resource): number | null {
   const find = (key: typeof sides[number]["key"]) => sides.find((side) => side.key === key);
   const limits = find(`${resource}.limits`);

@@ -8,10 +8,10 @@ import { matches } from "../../../units/selector.ts";
 import type { Statement, Subject } from "../findings.ts";
 import type { KnownObjects, WorkloadTemplate } from "../known_objects.ts";
 
-/** One of the checks: what it finds, of whatever object. */
+/** One of the checks: all its findings, about any object. */
 export interface CheckContext {
   readonly known: KnownObjects;
-  /** Whether anybody asks about this object: others are there to be held against. */
+  /** Whether this object is a subject: others are there only for comparison. */
   readonly isSubject: (subject: Subject) => boolean;
 }
 
@@ -46,13 +46,13 @@ export function findWorkload(
   return found ?? (known.listed.has(plural) ? "missing" : "unknown");
 }
 
-/** The workload of a ScaledObject or an HPA; `null` for a kind that podfit knows nothing of. */
+/** The workload of a ScaledObject or an HPA; `null` for a kind that podfit does not support. */
 export function toWorkloadKind(kind: string): WorkloadKind | null {
   const lower = kind.toLowerCase();
   return lower === "deployment" || lower === "statefulset" || lower === "daemonset" ? lower : null;
 }
 
-/** Pods of an autoscaler: those that live, and where none does, those that templates would make. */
+/** Pods of an autoscaler: those that run, and where none runs, those that templates would make. */
 export function findPods(autoscaler: Autoscaler, known: KnownObjects): readonly PodFacts[] {
   const { namespace, target, selector } = autoscaler;
   const workload = target === null ? null : findWorkload(known, { ...target, namespace });
@@ -70,20 +70,20 @@ function listTemplates({ deployments, statefulsets, daemonsets }: KnownObjects):
   return [...deployments, ...statefulsets, ...daemonsets];
 }
 
-/** As findings name it. */
+/** The name in findings. */
 export function toAutoscalerSubject({ namespace, name }: Pick<Autoscaler, "namespace" | "name">): Subject {
   return { kind: "PodResourceAutoscaler", namespace, name };
 }
 
-/** As findings name it. */
+/** The name in findings. */
 export function toScaledSubject({ namespace, name }: Pick<ScaledObject, "namespace" | "name">): Subject {
   return { kind: "ScaledObject", namespace, name };
 }
 
-/** `deployment "web"`, or the selector's words. */
+/** `deployment "web"`, or the text of the selector. */
 export function describeTarget({ target }: Pick<Autoscaler, "target">): string {
   return target === null ? "the selector" : `${target.kind} "${target.name}"`;
 }
 
-/** A statement before anybody knows whose it is. */
+/** A statement before its object is known. */
 export type UnratedStatement = Omit<Statement, "level">;

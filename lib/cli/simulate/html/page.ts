@@ -162,7 +162,7 @@ interface TableRow {
   readonly isJudged: boolean;
 }
 
-/** What the figures of a resource are in. */
+/** The factor from the unit of the figures to millicores and bytes. */
 const FIGURE_UNITS = { cpu: 1, memory: 2 ** 20 } as const;
 
 const TABLE_ROWS: readonly TableRow[] = [
@@ -205,7 +205,7 @@ function listRows(name: string, key: "cpu" | "memory"): readonly TableRow[] {
   ];
 }
 
-/** One container's figures, a column for each run, and what the last is to the first. */
+/** The figures of one container, a column for each run, and the last compared with the first. */
 function formatFigures(runs: readonly ReportRun[], index: number): string {
   const containers = runs.map(({ simulation }) => simulation.containers[index]).filter((one) => one !== undefined);
   const isCompared = containers.length === 2;
@@ -231,7 +231,7 @@ function formatChange([from = null, to = null]: readonly (number | null)[]): str
   return percent === 0 ? "" : `${percent > 0 ? "+" : "\u2212"}${Math.abs(percent)}&nbsp;%`;
 }
 
-/** What a policy does, in large figures. */
+/** The main figures of a policy. */
 function formatTiles({ simulation: { containers } }: ReportRun): string {
   const total = (read: (container: ContainerRun) => number) =>
     containers.reduce((sum, container) => sum + read(container), 0);
@@ -258,7 +258,7 @@ function formatTiles({ simulation: { containers } }: ReportRun): string {
 /** More rows would not help the reader. */
 const MAX_ROWS = 40;
 
-/** The candidates of a sweep that no other beats, by slack. */
+/** The candidates of a sweep on the front, by slack. */
 function formatFront(candidates: readonly ReportCandidate[]): string {
   const rows = candidates.filter(({ isOnFront }) => isOnFront).toSorted((a, b) => a.slack - b.slack)
     .slice(0, MAX_ROWS)

@@ -9,7 +9,7 @@ import { formatNumber, formatQuantity, formatSpan, type Unit } from "../../termi
 import { escapeHtml, formatCoordinate as at, listTicks, listTimes, type ReportCandidate } from "./report.ts";
 
 export interface Plot {
-  /** For those who do not see it; and, for what is drawn once and used by its name, different from those of all others. */
+  /** For screen readers. A shape that is drawn once and reused needs a name of its own. */
   readonly label: string;
   readonly id: string;
   /** Pixels of a screen of usual size. */
@@ -28,7 +28,7 @@ export interface Plot {
 }
 
 interface PlotLine {
-  /** `limit`: what is wanted beyond it is shown as lost. */
+  /** `limit`: what is wanted above it is shown as lost. */
   readonly kind: "request" | "limit" | "replicas";
   readonly steps: Steps;
 }
@@ -197,7 +197,7 @@ export function listMarks({ resizes }: ContainerRun, resource: Resource): readon
 /** A limit this many times above everything else would flatten the plot. */
 const MAX_LIMIT_FACTOR = 2.5;
 
-/** The highest that is shown: the same in every run, so that heights compare. */
+/** The highest value of all runs, so that heights compare. */
 export function findTop(containers: readonly ContainerRun[], resource: Resource): number {
   const most = (side: RequestOrLimit) =>
     maxOf(containers.flatMap((one) => listSteps(one, resource, side).map(([, amount]) => amount ?? 0)));
@@ -206,7 +206,7 @@ export function findTop(containers: readonly ContainerRun[], resource: Resource)
   return Math.min(Math.max(most("limits"), shown), shown * MAX_LIMIT_FACTOR);
 }
 
-/** Of lists that are too long for arguments, too. */
+/** Also for lists that are too long for arguments. */
 export function maxOf(values: readonly number[]): number {
   return values.reduce((most, value) => Math.max(most, value), 0);
 }
@@ -256,7 +256,7 @@ export function drawCandidates(candidates: readonly ReportCandidate[]): string {
   ].join("\n");
 }
 
-/** Those of the front that no other beats in slack and resizes alone: the front has other figures, too. */
+/** Those of the front that are best in slack and resizes: the front has other figures, too. */
 function listEdge(front: readonly ReportCandidate[]): readonly ReportCandidate[] {
   let least = Infinity;
   return front.filter(({ resizesPerHour }) => {

@@ -4,7 +4,7 @@
 import type { Simulation } from "../../../simulate/simulate.ts";
 
 export interface Report {
-  /** What was simulated: the workload, or the file of the load. */
+  /** The workload, or the file of the load. */
   readonly title: string;
   /** One line below the title: the load. */
   readonly about: string;
@@ -15,11 +15,11 @@ export interface Report {
 }
 
 export interface ReportRun {
-  /** The policy's. */
+  /** The name of the policy. */
   readonly name: string;
-  /** With its series, which the plots are made of; about 1000 steps are as fine as they get. */
+  /** With its series, which the plots need; about 1000 steps are enough. */
   readonly simulation: Simulation;
-  /** Second, pods from then on; empty where nothing scales them. */
+  /** Second, and pods from then on; empty without a change. */
   readonly replicas: readonly (readonly [second: number, replicas: number])[];
 }
 
@@ -35,7 +35,7 @@ export interface ReportCandidate {
   readonly isOnFront: boolean;
 }
 
-/** For elements and quoted attributes. Control characters, which HTML refuses, are shown as what they are. */
+/** Escapes text for elements and quoted attributes. Control characters, which HTML refuses, are made visible. */
 export function escapeHtml(text: string): string {
   const visible = text.replace(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu,

@@ -59,7 +59,7 @@ async function tryWithProgress(
   return await tryCandidates(trial, candidates, { ...options, onDone });
 }
 
-/** The best of them as a table. */
+/** Returns the best of them as a table. */
 export function formatRanked(ranked: readonly Ranked[]): string {
   const rows = ranked.slice(0, MAX_SHOWN).map((one, index) => [
     String(index + 1),
@@ -118,7 +118,7 @@ const MAX_CANDIDATES = 10_000;
 
 const FIELD = /^[a-zA-Z]+(\.[a-zA-Z]+)*$/;
 
-/** Reads `FIELD=VALUE,VALUE`; throws a StartError for anything else. */
+/** Returns the axis of `FIELD=VALUE,VALUE`. Throws a StartError for anything else. */
 export function parseAxis(text: string): Axis {
   const at = text.indexOf("=");
   const [field, list] = [text.slice(0, at), text.slice(at + 1)];
@@ -131,7 +131,7 @@ export function parseAxis(text: string): Axis {
   return { field, values: values.map(toValue) };
 }
 
-/** What is given first, then every combination. Throws a StartError for too many. */
+/** Returns the given manifests first, then every combination. Throws a StartError for too many. */
 export function listCandidates(manifests: readonly Manifest[], axes: readonly Axis[]): readonly Candidate[] {
   const count = axes.reduce((product, { values }) => product * values.length, 1);
   if (count > MAX_CANDIDATES) {
@@ -159,7 +159,7 @@ function toCandidate(manifests: readonly Manifest[], settings: Settings): Candid
 /** Fields of the spec itself; every other one is the policy's. */
 const SPEC_FIELDS = ["profile", "mode", "newPods", "bounds", "policy", "containerName", "priority"];
 
-/** Another profile takes the place of the policy that was written for itself. */
+/** Another profile replaces the written policy. */
 function setField(manifest: Manifest, field: string, value: unknown): Manifest {
   const keys = field.split(".");
   const path = SPEC_FIELDS.includes(keys[0] ?? "") ? ["spec", ...keys] : ["spec", "policy", ...keys];
@@ -179,17 +179,17 @@ function toValue(text: string): string | number | boolean {
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }
 
-/** How they are tried. */
+/** Workers and callbacks. */
 interface PoolOptions {
   readonly workers: number;
-  /** Hears how many are done. Must not throw. */
+  /** Gets how many are done. Must not throw. */
   readonly onDone: (count: number) => void;
-  /** Hears why a worker cannot be had, or broke. Must not throw. */
+  /** Gets why a worker cannot start, or broke. Must not throw. */
   readonly onLost: (error: unknown) => void;
   readonly start?: (trial: Trial) => PolicyWorker;
 }
 
-/** What each candidate came to, in their order. */
+/** Resolves to the result of each candidate, in their order. */
 export async function tryCandidates(
   trial: Trial,
   candidates: readonly Candidate[],
@@ -239,7 +239,7 @@ function startOrNull(trial: Trial, { start, onLost }: Pick<Lane, "start" | "onLo
   }
 }
 
-/** Lets others go first: progress is to be seen. */
+/** Yields to other tasks, so that progress is shown. */
 async function tryInProcess(trial: Trial, { manifests }: Candidate): Promise<Tried> {
   await new Promise((resolve) => setTimeout(resolve, 0));
   return tryPolicy(trial, manifests);
@@ -261,8 +261,8 @@ export interface Ranked extends ReportCandidate {
 }
 
 /**
- * Fewest OOM kills first, then the lowest sum of places in slack, throttled time and resizes. On the front is who is not
- * beaten: no other is at least as good in all four and better in one.
+ * Fewest OOM kills first, then the lowest sum of ranks in slack, throttled time and resizes. A policy is on the front
+ * if no other is at least as good in all four and better in one.
  */
 export function rank(scored: readonly Scored[]): readonly Ranked[] {
   const places = COSTS.map((cost) => toPlaces(scored, cost));

@@ -15,7 +15,7 @@ import { matches } from "../../../units/selector.ts";
 import type { Manifest } from "../../manifests/files.ts";
 import { type ManifestObjects, withUid, type WorkloadObject } from "../../manifests/objects.ts";
 
-/** What all policies of a sweep are tried on. */
+/** The common input of all policies of a sweep. */
 export interface Trial {
   readonly workloads: readonly WorkloadObject[];
   readonly scaledObjects: readonly ScaledObjectFacts[];
@@ -32,7 +32,7 @@ interface SharedLoad {
   readonly cache: Float64Array;
 }
 
-/** What a policy came to, or why it is none. */
+/** The totals of a policy, or why it is invalid. */
 export type Tried =
   | { readonly ok: true; readonly totals: Totals }
   | { readonly ok: false; readonly message: string };
@@ -48,10 +48,10 @@ export interface Totals {
   readonly resizesPerHour: number;
 }
 
-/** As nodes have it, mostly. */
+/** The usual ratio of nodes. */
 const MIB_PER_MILLICORE = 4096 / 1000;
 
-/** The load at each second of a run. */
+/** Returns the load at each second of a run. */
 export function shareLoad(load: Load, seconds: number): SharedLoad {
   const list = () => new Float64Array(new SharedArrayBuffer(8 * seconds));
   const shared = { cpu: list(), memory: list(), cache: list() };
@@ -119,7 +119,7 @@ export interface Subject {
   readonly replicas: number;
 }
 
-/** The workloads that are simulated, or why there is none. */
+/** The simulated workloads, or why there are none. */
 type Subjects =
   | { readonly ok: true; readonly subjects: readonly Subject[] }
   | { readonly ok: false; readonly message: string };
@@ -155,7 +155,7 @@ export function toSubjects({ workloads, autoscalers, scaledObjects }: Matched): 
   );
 }
 
-/** What nothing in the files tells the value of. */
+/** External triggers, whose values are in no file. */
 function findOutside({ scaledObject }: Subject): string | null {
   const object = scaledObject?.scaledObject ?? null;
   const outside = object === null ? [] : listExternalTriggers(object);

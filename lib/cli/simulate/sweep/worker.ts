@@ -9,13 +9,13 @@ import { type Trial, type Tried, tryPolicy } from "./try_policy.ts";
 
 /** A worker that tries one policy at a time. */
 export interface PolicyWorker extends Disposable {
-  /** Rejects when the worker cannot be had, or breaks. */
+  /** Rejects when the worker cannot start, or breaks. */
   readonly tryPolicy: (manifests: readonly Manifest[]) => Promise<Tried>;
 }
 
 const WORKER_NAME = "podfit sweep";
 
-/** Starts one for the trial. What is wrong with it shows at the first policy. */
+/** Starts a worker for the trial. Its errors appear at the first policy. */
 export function startWorker(trial: Trial): PolicyWorker {
   const worker = new Worker(import.meta.url, { type: "module", name: WORKER_NAME });
   worker.postMessage({ trial });
@@ -24,7 +24,7 @@ export function startWorker(trial: Trial): PolicyWorker {
       const answer = Promise.withResolvers<Tried>();
       worker.onmessage = ({ data }) => answer.resolve(data);
       worker.onerror = (event) => {
-        // Else the process ends with it.
+        // Else it would keep the process running.
         event.preventDefault();
         answer.reject(new Error(event.message));
       };
@@ -37,7 +37,7 @@ export function startWorker(trial: Trial): PolicyWorker {
 
 type Message = { readonly trial: Trial } | { readonly manifests: readonly Manifest[] };
 
-/** What a worker's global scope has, and the main thread's has not. */
+/** The members of a worker's global scope that the main thread lacks. */
 interface WorkerScope {
   readonly name?: string;
   onmessage: ((event: { readonly data: Message }) => void) | null;
