@@ -18,7 +18,7 @@ import { toStartError, VERSION } from "../command/process.ts";
 
 /** Where the server may be named. */
 export interface ServerChoice {
-  /** Of `--kubeconfig`. */
+  /** The values of `--kubeconfig`. */
   readonly kubeconfigPaths: readonly string[];
   /** `null` = the kubeconfig's own. */
   readonly context: string | null;

@@ -320,7 +320,7 @@ interface PodfitPod {
   /** The port of --debug-listen; `null` = it has none. */
   readonly debugPort: number | null;
   readonly isTls: boolean;
-  /** The name of the leader; `null` where there is no election. */
+  /** The name of the leader; `null` without an election. */
   readonly lease: { readonly namespace: string; readonly name: string } | null;
 }
 

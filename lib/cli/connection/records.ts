@@ -34,7 +34,7 @@ export interface DebugListener extends DebugSource {
   readonly open: (query: DebugQuery, signal: AbortSignal) => Promise<Response>;
 }
 
-/** Why there are no records. It decides which podfit is tried next. */
+/** Why the records are missing. It decides which podfit is tried next. */
 export type DebugReason =
   | "NothingKnown"
   | "NoPod"

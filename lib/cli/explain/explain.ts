@@ -112,7 +112,7 @@ async function collectWithProgress(
   });
 }
 
-/** Where there is no podfit, one check after the other. */
+/** Repeats the check where no podfit runs. */
 async function watch(asking: ExplainContext): Promise<void> {
   using view = openView(asking);
   const { signal } = asking;
@@ -191,7 +191,7 @@ export interface WatchOptions {
   readonly open: () => Promise<readonly DebugListener[]>;
   readonly explain: (listeners: readonly DebugListener[]) => Promise<Explanation>;
   readonly onExplained: (explained: Explanation) => void;
-  /** Why there is no new record. The command continues. */
+  /** Why no new record came. The command continues. */
   readonly onTrouble: (text: string) => void;
 }
 

@@ -121,7 +121,7 @@ export function explainWorkload(
   return { ...explained, next, answer: formatWorkloadAnswer(explained, lines[0]?.since ?? now) };
 }
 
-/** Of the newest scaling loop, else of the newest activation loop, which has no proposal. */
+/** From the newest scaling loop, else from the newest activation loop, which has no proposal. */
 function findReport(lines: readonly ScaledObjectLine[]): ReplicasReport | null {
   const reports = lines.flatMap(({ record: { outcome: { report } } }) => report ?? []);
   return reports.findLast(({ half }) => half === "tick") ?? reports.at(-1) ?? null;

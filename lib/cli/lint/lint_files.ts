@@ -153,7 +153,7 @@ function warnOfDuplicates(objects: readonly NamedObject[]): readonly Finding[] {
 }
 
 function locateRelations(objects: readonly NamedObject[], relations: readonly Relation[]): readonly Finding[] {
-  // Of several with one name the last one is kept.
+  // The last one of several with the same name is kept.
   const byKey = new Map(objects.map((one) => [one.key, one]));
   return relations.flatMap(({ of, ...statement }) => {
     const named = byKey.get(toSubjectKey(of));

@@ -17,7 +17,7 @@ interface ColorEnvironment {
   readonly noColor: string | undefined;
 }
 
-/** Texts as they are shown; unchanged where there is no colour. */
+/** Texts as they are shown; unchanged without colour. */
 export interface Style {
   readonly isColored: boolean;
   readonly bold: Paint;

@@ -97,7 +97,7 @@ interface Amounts {
   readonly used: number | null;
   readonly request: number | null;
   readonly limit: number | null;
-  /** Of the fullest managed resource field. */
+  /** That of the fullest managed resource field. */
   readonly utilizationPercent: number | null;
   readonly wantedRequest: number | null;
   readonly wantedLimit: number | null;

@@ -9,7 +9,7 @@ import { formatNumber, formatQuantity, formatSpan, type Unit } from "../../termi
 import { escapeHtml, formatCoordinate as at, listTicks, listTimes, type ReportCandidate } from "./report.ts";
 
 export interface Plot {
-  /** For screen readers. A shape that is drawn once and reused needs a name of its own. */
+  /** For screen readers. A shape that is drawn once and reused needs its own name. */
   readonly label: string;
   readonly id: string;
   /** Pixels of a screen of usual size. */
