@@ -121,7 +121,7 @@ export function toStory(...evaluations: readonly Evaluation[]): Story {
 
 const MI = 2 ** 20;
 
-/** Ten minutes of all workloads, a look each 10 s: a rise, a resize that waits, and a kill in the shadow. */
+/** Ten minutes of all workloads, a look each 10 s: a rise, a resize that waits, and a kill in the comparison. */
 export function toTenMinutes(): Story {
   let story = newStory(0, 1_200_000);
   for (let at = 0; at <= 600_000; at += 10_000) {
@@ -129,7 +129,7 @@ export function toTenMinutes(): Story {
     const size = isBusy
       ? { requests: [600, 128 * MI], limits: [900, 256 * MI] } as const
       : { requests: [200, 128 * MI], limits: [700, 256 * MI] } as const;
-    const shadow = { requests: [600, 128 * MI], limits: [700, 256 * MI] } as const;
+    const comparison = { requests: [600, 128 * MI], limits: [700, 256 * MI] } as const;
     const leaked = (64 + at / 3000) * MI;
     if (at === 310_000) {
       story = withEvaluation(story, requested(at, "cpu.requests at 215 %; cpu.limits at 82 %"));
@@ -143,8 +143,8 @@ export function toTenMinutes(): Story {
         use({ container: "cache", used: [40, leaked], requests: [50, 192 * MI], limits: [200, 512 * MI] }),
         use({ container: "worker", used: [15, 86 * MI], requests: [22, 115 * MI], limits: [1000, 1536 * MI] }),
       ],
-      shadow: [
-        use({ ...shadow, throttled: { instance: 1, ns: isBusy ? (at - 300_000) * 50_000 : 0 } }),
+      comparison: [
+        use({ ...comparison, throttled: { instance: 1, ns: isBusy ? (at - 300_000) * 50_000 : 0 } }),
         use({
           container: "cache",
           requests: [50, 192 * MI],
@@ -163,7 +163,7 @@ export function toTenMinutes(): Story {
   return withEvaluation(story, stuck);
 }
 
-/** Ten minutes of the scene with replicas, a look each 10 s: a pod grows, then there are three, and the shadow has seven. */
+/** Ten minutes of the scene with replicas, a look each 10 s: a pod grows, then there are three, and the comparison has seven. */
 export function toTenMinutesOfBoth(): Story {
   let story = newStory(0, 1_200_000, "both");
   const shop = (index: number, cpu: number, used: number) =>
@@ -180,7 +180,7 @@ export function toTenMinutesOfBoth(): Story {
     story = nextStory(story, {
       at,
       podfit: Array.from({ length: count }, (_, index) => shop(index, grown, at > 200_000 ? 1200 : 300)),
-      shadow: Array.from({ length: at > 200_000 ? 7 : 1 }, (_, index) => shop(index, 500, 340)),
+      comparison: Array.from({ length: at > 200_000 ? 7 : 1 }, (_, index) => shop(index, 500, 340)),
     });
   }
   const changes = { out: 1, in: 0 };

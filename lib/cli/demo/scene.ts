@@ -22,7 +22,7 @@ export interface Scene {
   /** Workloads and their autoscalers, in the order in which they are shown. */
   readonly manifests: readonly Manifest[];
   /** Kinds whose manifests the cluster without podfit gets. */
-  readonly shadowKinds: readonly string[];
+  readonly comparisonKinds: readonly string[];
   readonly loads: readonly SceneLoad[];
   /** Whether podfit sets replicas, also in the cluster without resizes. */
   readonly hasReplicas: boolean;
@@ -48,7 +48,7 @@ const SCENE_TEXTS = {
   sizes: {
     texts: [web, worker, cache],
     definitions: [definition],
-    shadowKinds: ["Deployment"],
+    comparisonKinds: ["Deployment"],
     hasReplicas: false,
     // Small enough that the peaks of two workloads do not fit at once.
     node: { name: "node-1", cpuMillicores: 2000, memoryBytes: 4 * GI },
@@ -56,7 +56,7 @@ const SCENE_TEXTS = {
   both: {
     texts: [both],
     definitions: [definition, scaledObject, authentication, clusterAuthentication],
-    shadowKinds: ["Deployment", "ScaledObject"],
+    comparisonKinds: ["Deployment", "ScaledObject"],
     hasReplicas: true,
     node: { name: "node-1", cpuMillicores: 8000, memoryBytes: 8 * GI },
   },

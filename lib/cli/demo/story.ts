@@ -21,7 +21,7 @@ export interface Story {
    */
   readonly traces: Readonly<Record<string, readonly Point[]>>;
   readonly podfit: Tally;
-  readonly shadow: Tally;
+  readonly comparison: Tally;
   /** The newest, in order; `number` counts all events so far. */
   readonly events: readonly StoryEvent[];
   readonly resizes: { readonly up: number; readonly down: number };
@@ -93,7 +93,7 @@ interface LastDecision {
 interface UsageSnapshot {
   readonly at: number;
   readonly podfit: readonly ContainerUse[];
-  readonly shadow: readonly ContainerUse[];
+  readonly comparison: readonly ContainerUse[];
 }
 
 /** Returns a story without events; times are the cluster's, in ms. */
@@ -105,7 +105,7 @@ export function newStory(startedAt: number, windowMs: number, scene: SceneName =
     windowMs,
     traces: {},
     podfit: NO_TALLY,
-    shadow: NO_TALLY,
+    comparison: NO_TALLY,
     events: [],
     resizes: { up: 0, down: 0 },
     blocked: {},
@@ -117,18 +117,19 @@ export function newStory(startedAt: number, windowMs: number, scene: SceneName =
 }
 
 /** Returns the story with one observation of both clusters. */
-export function nextStory(story: Story, { at, podfit, shadow }: UsageSnapshot): Story {
+export function nextStory(story: Story, { at, podfit, comparison }: UsageSnapshot): Story {
   const next: Story = {
     ...story,
     at,
-    traces: addPoints(story, { at, podfit, shadow }),
+    traces: addPoints(story, { at, podfit, comparison }),
     podfit: nextTally(story.podfit, podfit, at),
-    shadow: nextTally(story.shadow, shadow, at),
+    comparison: nextTally(story.comparison, comparison, at),
   };
-  return [...listKills(podfit, story.podfit, ""), ...listKills(shadow, story.shadow, "without podfit: ")].reduce(
-    (so, event) => addEvent(so, event),
-    next,
-  );
+  return [...listKills(podfit, story.podfit, ""), ...listKills(comparison, story.comparison, "without podfit: ")]
+    .reduce(
+      (so, event) => addEvent(so, event),
+      next,
+    );
 }
 
 const MAX_EVENTS = 100;
@@ -139,7 +140,7 @@ export function addEvent(story: Story, event: Omit<StoryEvent, "number">): Story
   return { ...story, events: [...story.events, { ...event, number }].slice(-MAX_EVENTS) };
 }
 
-function addPoints({ traces, windowMs }: Story, { at, podfit, shadow }: UsageSnapshot): Story["traces"] {
+function addPoints({ traces, windowMs }: Story, { at, podfit, comparison }: UsageSnapshot): Story["traces"] {
   const added = { ...traces };
   const add = (key: string, point: Point) => {
     added[key] = [...(added[key] ?? []).filter((one) => one.at > at - windowMs), point];
@@ -154,7 +155,7 @@ function addPoints({ traces, windowMs }: Story, { at, podfit, shadow }: UsageSna
       });
     }
     const isOf = (use: ContainerUse) => use.container === container;
-    add(`${container}.pods`, { at, used: uses.length, requests: null, limits: shadow.filter(isOf).length });
+    add(`${container}.pods`, { at, used: uses.length, requests: null, limits: comparison.filter(isOf).length });
   }
   return added;
 }

@@ -8,7 +8,7 @@ import type { Story, Tally } from "./story.ts";
 
 /** Returns the table with its heading, and the counts below it. */
 export function listTotals(story: Story): readonly Line[] {
-  const { podfit, shadow, scene } = story;
+  const { podfit, comparison, scene } = story;
   const other = scene === "both" ? "HPA alone" : "without";
   return [
     [{
@@ -20,9 +20,9 @@ export function listTotals(story: Story): readonly Line[] {
         text: format(tally).padStart(AMOUNT_WIDTH),
         style: isLoss && read(tally) > 0 ? "lost" : "plain",
       });
-      const { text, isGood } = judge(read(podfit), read(shadow));
+      const { text, isGood } = judge(read(podfit), read(comparison));
       const verdict: Span = { text: `   ${text}`, style: isGood ? "good" : "plain" };
-      return [{ text: name.padEnd(NAME_WIDTH) }, cell(podfit), cell(shadow), verdict];
+      return [{ text: name.padEnd(NAME_WIDTH) }, cell(podfit), cell(comparison), verdict];
     }),
     formatCounts(story),
   ];
@@ -42,7 +42,7 @@ interface Row {
   readonly name: string;
   readonly read: (tally: Tally) => number;
   readonly format: (tally: Tally) => string;
-  readonly judge: (podfit: number, shadow: number) => Verdict;
+  readonly judge: (podfit: number, comparison: number) => Verdict;
   /** Zero is the goal. */
   readonly isLoss: boolean;
 }
@@ -97,24 +97,24 @@ const ROWS: Readonly<Record<SceneName, readonly Row[]>> = {
   both: [CPU, MEMORY, MAX_PODS, { ...HELD_BACK, name: "core-seconds unserved" }],
 };
 
-function judgeSaving(podfit: number, shadow: number): Verdict {
-  const percent = shadow === 0 ? 0 : Math.round((1 - podfit / shadow) * 100);
+function judgeSaving(podfit: number, comparison: number): Verdict {
+  const percent = comparison === 0 ? 0 : Math.round((1 - podfit / comparison) * 100);
   if (percent === 0) return { text: "", isGood: false };
   return percent > 0
     ? { text: `${percent} % given back`, isGood: true }
     : { text: `${-percent} % more`, isGood: false };
 }
 
-function judgeCount(podfit: number, shadow: number): Verdict {
-  if (podfit === shadow) return { text: "", isGood: false };
-  return podfit < shadow
-    ? { text: `${shadow - podfit} fewer`, isGood: true }
-    : { text: `${podfit - shadow} more`, isGood: false };
+function judgeCount(podfit: number, comparison: number): Verdict {
+  if (podfit === comparison) return { text: "", isGood: false };
+  return podfit < comparison
+    ? { text: `${comparison - podfit} fewer`, isGood: true }
+    : { text: `${podfit - comparison} more`, isGood: false };
 }
 
-function judgeLoss(podfit: number, shadow: number): Verdict {
-  if (podfit >= shadow) return { text: podfit > shadow ? "more" : "", isGood: false };
-  return { text: podfit === 0 ? "none" : `${Math.floor((1 - podfit / shadow) * 100)} % less`, isGood: true };
+function judgeLoss(podfit: number, comparison: number): Verdict {
+  if (podfit >= comparison) return { text: podfit > comparison ? "more" : "", isGood: false };
+  return { text: podfit === 0 ? "none" : `${Math.floor((1 - podfit / comparison) * 100)} % less`, isGood: true };
 }
 
 /** `resizes 41 (23 up, 18 down)   blocked 23: Cooldown 19, ResizeDeferred 4`, and in between `replicas 4 (2 out, 2 in)`. */

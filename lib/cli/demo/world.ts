@@ -41,7 +41,7 @@ interface World extends AsyncDisposable {
   readonly origin: string | null;
   /** Rejects when a daemon ends without a request. */
   readonly failed: Promise<never>;
-  readonly listUses: () => { readonly podfit: readonly ContainerUse[]; readonly shadow: readonly ContainerUse[] };
+  readonly listUses: () => { readonly podfit: readonly ContainerUse[]; readonly comparison: readonly ContainerUse[] };
 }
 
 /** Starts both clusters and their daemons. Rejects where one of them cannot start. */
@@ -49,12 +49,12 @@ export async function openWorld(world: WorldOptions): Promise<World> {
   const { scene, clock, isServed, onEvaluation, onPass, onTrouble } = world;
   await using building = new AsyncDisposableStack();
   const options: ClusterOptions = { clock, seed: "demo", nodes: [scene.node] };
-  const shadow = building.use(await startCluster(options));
+  const comparison = building.use(await startCluster(options));
   const { cluster, server, source, origin } = await openCluster(options, { isServed, building });
-  const isOfShadow = ({ kind }: Manifest) => scene.shadowKinds.includes(String(kind));
+  const isOfComparison = ({ kind }: Manifest) => scene.comparisonKinds.includes(String(kind));
   await apply([...scene.definitions, ...scene.manifests], cluster);
-  await apply([...scene.hasReplicas ? scene.definitions : [], ...scene.manifests.filter(isOfShadow)], shadow);
-  for (const one of [cluster, shadow]) setLoads(scene, one);
+  await apply([...scene.hasReplicas ? scene.definitions : [], ...scene.manifests.filter(isOfComparison)], comparison);
+  for (const one of [cluster, comparison]) setLoads(scene, one);
   const daemon = building.use(runDaemon({
     server,
     source,
@@ -64,7 +64,7 @@ export async function openWorld(world: WorldOptions): Promise<World> {
     onTrouble,
   }));
   const failures = [daemon.failed];
-  if (scene.hasReplicas) failures.push(building.use(runShadowDaemon(shadow, { clock, building })).failed);
+  if (scene.hasReplicas) failures.push(building.use(runComparisonDaemon(comparison, { clock, building })).failed);
   const failed = Promise.race(failures);
   failed.catch(() => {});
   const disposal = building.move();
@@ -72,18 +72,18 @@ export async function openWorld(world: WorldOptions): Promise<World> {
   return {
     origin,
     failed,
-    listUses: () => ({ podfit: read(cluster), shadow: read(shadow) }),
+    listUses: () => ({ podfit: read(cluster), comparison: read(comparison) }),
     [Symbol.asyncDispose]: () => disposal.disposeAsync(),
   };
 }
 
 /** Replicas only: without a PodResourceAutoscaler podfit sets them exactly as an HPA does. */
-function runShadowDaemon(
-  shadow: Cluster,
+function runComparisonDaemon(
+  comparison: Cluster,
   { clock, building }: { readonly clock: Clock; readonly building: AsyncDisposableStack },
 ) {
-  const server = shadow.connect();
-  return runDaemon({ server, source: building.use(shadow.openSource(server)), clock, replicasSink: {} });
+  const server = comparison.connect();
+  return runDaemon({ server, source: building.use(comparison.openSource(server)), clock, replicasSink: {} });
 }
 
 async function openCluster(

@@ -105,8 +105,8 @@ Deno.test("withTrouble() shows what fails, and an autoscaler that cannot work as
 
 Deno.test("nextStory() tells a kill once, and in which of the two clusters", () => {
   let story = newStory(0, 60_000);
-  const look = (at: number, podfit: number | null, shadow: number | null) => {
-    story = nextStory(story, { at, podfit: [use({ killedAt: podfit })], shadow: [use({ killedAt: shadow })] });
+  const look = (at: number, podfit: number | null, comparison: number | null) => {
+    story = nextStory(story, { at, podfit: [use({ killedAt: podfit })], comparison: [use({ killedAt: comparison })] });
   };
   look(1000, null, null);
   look(2000, null, 1500);
@@ -122,13 +122,13 @@ Deno.test("nextStory() and withTrouble() keep a window of points and a number of
   let story = toStory();
   for (let at = 0; at < 500; at++) story = withTrouble(story, { at, trouble: odd });
   assertEquals([story.events.length, story.events.at(-1)?.number], [100, 500]);
-  for (let at = 0; at < 3_600_000; at += 10_000) story = nextStory(story, { at, podfit: [use({})], shadow: [] });
+  for (let at = 0; at < 3_600_000; at += 10_000) story = nextStory(story, { at, podfit: [use({})], comparison: [] });
   assertEquals(story.traces["web.cpu"]?.length, 120);
 });
 
 Deno.test("nextStory() traces the mean of a workload's pods, and how many there are in both clusters", () => {
   const pods = [use({ pod: "a", used: [100, 64], requests: [200, 128] }), use({ pod: "b", isDown: true })];
-  const { traces } = nextStory(newStory(0, 60_000), { at: 1, podfit: pods, shadow: [use({})] });
+  const { traces } = nextStory(newStory(0, 60_000), { at: 1, podfit: pods, comparison: [use({})] });
   assertEquals(traces["web.cpu"], [{ at: 1, used: 100, requests: 200, limits: 400 }]);
   assertEquals(traces["web.pods"], [{ at: 1, used: 2, requests: null, limits: 1 }]);
 });

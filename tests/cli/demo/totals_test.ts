@@ -1,4 +1,4 @@
-/** The demo's totals beside its shadow's, and what is said of the difference. */
+/** The demo's totals beside its comparison's, and what is said of the difference. */
 import { assertEquals } from "#assert";
 import { newStory, NO_TALLY, type Story, type Tally } from "../../../lib/cli/demo/story.ts";
 import { render } from "../../../lib/cli/demo/drawing.ts";
@@ -15,16 +15,16 @@ function tally(cpu: number, memoryMi: number, lost: { seconds?: number; kills?: 
   return { ...NO_TALLY, elapsedMs: 10_000, ...reserved, throttledNs: seconds * 1e9, kills, downMs: kills * 3000 };
 }
 
-function verdicts(podfit: Tally, shadow: Tally): readonly string[] {
-  const story: Story = { ...toStory(), podfit, shadow };
+function verdicts(podfit: Tally, comparison: Tally): readonly string[] {
+  const story: Story = { ...toStory(), podfit, comparison };
   return listTotals(story).slice(1, 5).map((line) => line.at(-1)?.text.trim() ?? "");
 }
 
-Deno.test("listTotals() sets each amount beside the shadow's", () => {
+Deno.test("listTotals() sets each amount beside the comparison's", () => {
   const story: Story = {
     ...toStory(),
     podfit: tally(500, 100, { seconds: 0.26 }),
-    shadow: tally(1000, 400, { seconds: 12, kills: 2 }),
+    comparison: tally(1000, 400, { seconds: 12, kills: 2 }),
     resizes: { up: 3, down: 1 },
     blocked: { Quota: 1, Cooldown: 12, Rights: 0 },
   };
@@ -50,7 +50,7 @@ Deno.test("listTotals() counts pods and their changes where replicas are set, be
   const story: Story = {
     ...newStory(0, 10_000, "both"),
     podfit: { ...tally(500, 100, { seconds: 1 }), mostPods: 3 },
-    shadow: { ...tally(1000, 400, { seconds: 4 }), mostPods: 10 },
+    comparison: { ...tally(1000, 400, { seconds: 4 }), mostPods: 10 },
     resizes: { up: 3, down: 1 },
   };
   const { replicas } = story;
@@ -63,15 +63,18 @@ Deno.test("listTotals() counts pods and their changes where replicas are set, be
     "core-seconds unserved                  1.0s          4.0s   75 % less",
     "resizes 4 (3 up, 1 down)   replicas 3 (2 out, 1 in)   blocked 0",
   ]);
-  const pods = (podfit: number, shadow: number) => {
-    const counted = { podfit: { ...story.podfit, mostPods: podfit }, shadow: { ...story.shadow, mostPods: shadow } };
+  const pods = (podfit: number, comparison: number) => {
+    const counted = {
+      podfit: { ...story.podfit, mostPods: podfit },
+      comparison: { ...story.comparison, mostPods: comparison },
+    };
     return listTotals({ ...story, ...counted })[3]?.at(-1)?.text.trim();
   };
   assertEquals([pods(2, 2), pods(5, 3)], ["", "2 more"]);
 });
 
 Deno.test("listTotals() shows each loss as one, on whichever side it is", () => {
-  const story: Story = { ...toStory(), podfit: tally(1, 1, { kills: 1 }), shadow: tally(1, 1, { seconds: 2 }) };
+  const story: Story = { ...toStory(), podfit: tally(1, 1, { kills: 1 }), comparison: tally(1, 1, { seconds: 2 }) };
   const [, , , throttled = [], killed = []] = listTotals(story);
   const styles = (line: typeof throttled) => line.slice(1, 3).map(({ style }) => style);
   assertEquals([styles(throttled), styles(killed)], [["plain", "lost"], ["lost", "plain"]]);

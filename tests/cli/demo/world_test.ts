@@ -12,7 +12,7 @@ import { formatName } from "../../../lib/daemon/cluster/facts.ts";
 import { findAutoscaler } from "../../../lib/daemon/pods/controller.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 
-Deno.test("in the demo podfit resizes all three, gives back, and loses less than its shadow (C30 C31 C41 C45)", async () => {
+Deno.test("in the demo podfit resizes all three, gives back, and loses less than its comparison (C30 C31 C41 C45)", async () => {
   const clock = new VirtualClock();
   let story = newStory(clock.now(), 1_200_000);
   const resized = new Map<string, Set<string>>();
@@ -39,14 +39,14 @@ Deno.test("in the demo podfit resizes all three, gives back, and loses less than
 
   const both = new Set(["scaleDown", "scaleUp"]);
   assertEquals(resized, new Map(["web", "worker", "cache"].map((name) => [`default/${name}`, both])));
-  const { podfit, shadow } = story;
-  assert(podfit.elapsedMs > 1_190_000 && podfit.elapsedMs === shadow.elapsedMs);
+  const { podfit, comparison } = story;
+  assert(podfit.elapsedMs > 1_190_000 && podfit.elapsedMs === comparison.elapsedMs);
   for (const resource of ["cpu", "memory"] as const) {
-    assert(computeAverage(podfit, resource) < 0.8 * computeAverage(shadow, resource), resource);
+    assert(computeAverage(podfit, resource) < 0.8 * computeAverage(comparison, resource), resource);
   }
-  assert(podfit.throttledNs < 0.3 * shadow.throttledNs, `${podfit.throttledNs} of ${shadow.throttledNs}`);
+  assert(podfit.throttledNs < 0.3 * comparison.throttledNs, `${podfit.throttledNs} of ${comparison.throttledNs}`);
   assertEquals([podfit.kills, podfit.downMs], [0, 0]);
-  assert(shadow.kills >= 2 && shadow.downMs > 0, `${shadow.kills} kills`);
+  assert(comparison.kills >= 2 && comparison.downMs > 0, `${comparison.kills} kills`);
   assert((story.blocked.Cooldown ?? 0) > 0 && (story.blocked.NodeCapacity ?? 0) > 0, JSON.stringify(story.blocked));
   assertEquals(story.events.filter(({ tone }) => tone === "trouble"), []);
 });
@@ -72,19 +72,19 @@ Deno.test("in the scene with replicas a pod grows before there are more, and bot
   }
   await close(world, clock);
 
-  const { podfit, shadow, replicas } = story;
+  const { podfit, comparison, replicas } = story;
   const isTold = (reason: string) => story.events.find(({ text }) => text === reason)?.at ?? Infinity;
   const isFirst = (tone: string) => story.events.find((one) => one.tone === tone && /pods?$/.test(one.text))?.at ?? 0;
   assert(isTold("VerticalFirst") < isFirst("up"), "replicas rose first");
   assert(isTold("ScaleInPending") < isFirst("down"), "sizes waited for nothing");
   assert(sizes.firstOut > 1200 && sizes.end < 300, JSON.stringify(sizes));
   assert(replicas.changes.out >= 1 && replicas.changes.in >= 1);
-  assertEquals([podfit.mostPods, shadow.mostPods, story.traces["shop.pods"]?.at(-1)?.used], [3, 10, 1]);
-  assert(computeAverage(podfit, "cpu") < computeAverage(shadow, "cpu"));
-  assert(computeAverage(podfit, "memory") < 0.5 * computeAverage(shadow, "memory"));
+  assertEquals([podfit.mostPods, comparison.mostPods, story.traces["shop.pods"]?.at(-1)?.used], [3, 10, 1]);
+  assert(computeAverage(podfit, "cpu") < computeAverage(comparison, "cpu"));
+  assert(computeAverage(podfit, "memory") < 0.5 * computeAverage(comparison, "memory"));
   assert(podfit.throttledNs < 1e9, "fewer pods, and core-seconds unserved");
   assertEquals(story.events.filter(({ tone }) => tone === "trouble"), []);
-  assertEquals([podfit.kills, shadow.kills], [0, 0]);
+  assertEquals([podfit.kills, comparison.kills], [0, 0]);
 });
 
 Deno.test("podfit finds nothing wrong in what the demo applies (C8, R96)", () => {
