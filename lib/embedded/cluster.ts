@@ -3,6 +3,7 @@
  */
 import type { ApiServer, Transport } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { draw } from "../simulate/model/random.ts";
 import type { KubeletRequest } from "../usage/kubelet/client.ts";
 import { openDirectSource, type SummarySource } from "../usage/kubelet/fetch_summary.ts";
 import { uidOf } from "./controllers/cache.ts";
@@ -13,7 +14,6 @@ import type { Limits } from "./kubelet/load_server.ts";
 import type { LoadSetting } from "./kubelet/loads.ts";
 import type { LoadRef } from "./kubelet/machine.ts";
 import { createMetricsServer } from "./metrics_server.ts";
-import { draw } from "./model/random.ts";
 import { type ClusterNode, createProxy, type NodeAddress, type NodeSpec, startNode } from "./node.ts";
 import { createObjectsClient, type ObjectsClient } from "./objects_client.ts";
 import { ADMIN, type User } from "./server/http/access.ts";

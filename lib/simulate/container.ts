@@ -2,13 +2,19 @@
  * What does a simulated container use, and what does the kubelet report of it?
  */
 import type { Pressure } from "../api/usage.ts";
-import { computeHolding, HOUSEKEEPING_MS, nextPressure, NO_PRESSURE, TAKEOVER_MS } from "../embedded/model/meter.ts";
-import { draw, drawBetween, type Key } from "../embedded/model/random.ts";
-import type { CpuPressure } from "../embedded/model/state.ts";
 import { type ContainerFacts, getActualSize } from "../model/pod.ts";
 import type { Resources } from "../units/resources.ts";
 import { addSecond, addToCourse, type Course, findStep, newCourse, newSums, type Steps, type Sums } from "./figures.ts";
 import { findLoad, IDLE, type Load, type Loads, type Wanted } from "./load.ts";
+import {
+  computeHolding,
+  type CpuPressure,
+  HOUSEKEEPING_MS,
+  nextPressure,
+  NO_PRESSURE,
+  TAKEOVER_MS,
+} from "./model/meter.ts";
+import { draw, drawBetween, type Key } from "./model/random.ts";
 
 // One container of a run: what it uses at the size in force, its meter, its ends and its figures; changed in place.
 

@@ -2,8 +2,6 @@
  * What happens to a simulated pod on its node? Containers use, are killed, restart and are resized.
  */
 import type { PodUsage, Point } from "../api/usage.ts";
-import { POD_TAKEOVER_MS } from "../embedded/model/meter.ts";
-import { drawBetween, type Key } from "../embedded/model/random.ts";
 import type { PodFacts } from "../model/pod.ts";
 import type { ResizeRequest } from "../model/resize_request.ts";
 import { isSameSize, type Resources } from "../units/resources.ts";
@@ -26,6 +24,8 @@ import {
 } from "./container.ts";
 import type { Steps } from "./figures.ts";
 import { type Loads, toShareOfLoad } from "./load.ts";
+import { POD_TAKEOVER_MS } from "./model/meter.ts";
+import { drawBetween, type Key } from "./model/random.ts";
 import { restarts, toAccepted, toEnded, toInForce, toRefused, toRunning, toStarted } from "./pod_facts.ts";
 
 // One pod on its node: its containers and their meters, the sizes in force, kills and restarts, and what the API

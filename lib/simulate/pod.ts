@@ -1,7 +1,6 @@
 /**
  * When is a simulated pod polled and decided about? A request of a decision takes effect a moment later.
  */
-import { drawBetween } from "../embedded/model/random.ts";
 import type { Autoscaler } from "../model/autoscaler.ts";
 import type { NodeCapacity, Observation, SizeInput, SizeOutcome } from "../model/decision.ts";
 import type { PodFacts } from "../model/pod.ts";
@@ -9,6 +8,7 @@ import type { ResizeRequest } from "../model/resize_request.ts";
 import { NEW_POD_STATE, type PodState } from "../model/state.ts";
 import { decideSize } from "../vertical/decide.ts";
 import type { SimContainer } from "./container.ts";
+import { drawBetween } from "./model/random.ts";
 import { NodePod, type NodePodOptions } from "./node_pod.ts";
 
 // One pod of a run under virtual time: polled and decided about by the daemon's own fold, whose requests come in force

@@ -1,7 +1,6 @@
 /**
  * How many pods does a simulated workload have? One, or as many as its ScaledObject makes them.
  */
-import { drawBetween } from "../embedded/model/random.ts";
 import { decideReplicas } from "../horizontal/decide.ts";
 import { nextInitialResources, type ResourcesByContainer } from "../horizontal/initial_requests.ts";
 import { computePodReadings, listHeldFields, type WorkloadPod } from "../horizontal/joint/pod_readings.ts";
@@ -20,6 +19,7 @@ import type { SizeInput } from "../model/decision.ts";
 import type { ReplicasObservation, ReplicasReport, Scale, TriggerReading } from "../model/replicas_decision.ts";
 import { NEW_REPLICAS_STATE } from "../model/replicas_state.ts";
 import { listResourceTriggers, type ResourceTrigger, type ScaledObjectFacts } from "../model/scaled_object.ts";
+import { drawBetween } from "./model/random.ts";
 import { SimPod, type SimPodOptions } from "./pod.ts";
 
 // The pods of a run: one, or as many as the ScaledObject of their workload makes them, by the fold that the daemon

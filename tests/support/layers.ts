@@ -56,6 +56,7 @@ const ALL = [
   "embedded",
   "embedded/model",
   "simulate",
+  "simulate/model",
   "cli",
 ];
 
@@ -71,10 +72,10 @@ export const LAYERS: LayerRules["layers"] = {
     packages: ["hono", "node:crypto", "node:process", "node:stream", "node:tls", "node:zlib"],
   },
   embedded: {
-    layers: [...PURE, "embedded/model", "usage", "kube", "runtime"],
+    layers: [...PURE, "embedded/model", "simulate/model", "usage", "kube", "runtime"],
     packages: ["@cfworker/json-schema", "@marcbachmann/cel-js", "@peculiar/x509", "reflect-metadata", "node:timers"],
   },
-  simulate: { layers: [...PURE, "model", "vertical", "horizontal", "record", "embedded/model"], packages: [] },
+  simulate: { layers: [...PURE, "model", "vertical", "horizontal", "record", "simulate/model"], packages: [] },
   usage: { layers: [...PURE, "kube", "runtime"], packages: ["node:http", "node:https"] },
   triggers: { layers: [...PURE, "model", "resources", "kube", "runtime"], packages: ["node:https"] },
   kube: { layers: [...PURE, "runtime"], packages: ["openapi-fetch", "node:http", "node:https", "node:path"] },
@@ -85,7 +86,8 @@ export const LAYERS: LayerRules["layers"] = {
   resources: { layers: [...PURE, "model", "formula"], packages: [] },
   formula: { layers: [...PURE, "model"], packages: [] },
   model: { layers: PURE, packages: [] },
-  "embedded/model": { layers: PURE, packages: [] },
+  "embedded/model": { layers: [...PURE, "simulate/model"], packages: [] },
+  "simulate/model": { layers: PURE, packages: [] },
   units: { layers: ["api"], packages: [] },
   api: { layers: [], packages: [] },
 };
@@ -198,7 +200,7 @@ function toPairs(circle: string): readonly (readonly [string, string])[] {
 export function toLayer(file: string): string | null {
   if (file === "main.ts") return "main";
   if (/^([^/:]+|(crds|deploy)\/.+)$/.test(file)) return "project";
-  const match = /^lib\/(embedded\/model|[^/]+)(\/|$)/.exec(file);
+  const match = /^lib\/((?:embedded|simulate)\/model|[^/]+)(\/|$)/.exec(file);
   return match?.[1] ?? null;
 }
 

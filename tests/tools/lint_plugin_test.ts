@@ -10,6 +10,7 @@ const PURE_FILES = [
   "/podfit/lib/model/state.ts",
   "/podfit/lib/resources/scaled_object/parse.ts",
   "/podfit/lib/simulate/simulate.ts",
+  "/podfit/lib/simulate/model/meter.ts",
 ];
 const OTHER_FILES = [
   "/podfit/lib/runtime/clock.ts",

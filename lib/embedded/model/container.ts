@@ -1,8 +1,8 @@
 /**
  * How does one container live? It starts, ends, is killed, and is started again after a growing wait.
  */
+import { draw, drawBetween, drawHex } from "../../simulate/model/random.ts";
 import { reportContainerEvent, type StepContext } from "./event.ts";
-import { draw, drawBetween, drawHex } from "./random.ts";
 import type { BoundContainer, BoundPod, ContainerState, Ended, Run, Stop } from "./state.ts";
 
 // The life of one container: started, ended by itself, by SIGTERM or by the kernel, noticed a moment later, and

@@ -1,9 +1,9 @@
 /**
  * How does a pod live on its node? From its sandbox to its deletion.
  */
+import { drawBetween } from "../../simulate/model/random.ts";
 import { type ContainerTurn, findContainerDueAt, isAlive, isOver, nextContainer, stop } from "./container.ts";
 import type { StepContext } from "./event.ts";
-import { drawBetween } from "./random.ts";
 import { toCgroup } from "./requests.ts";
 import { actuate, observe, type ResizeTurn } from "./resize.ts";
 import type { BoundContainer, BoundPod, ContainerState, PodLife } from "./state.ts";

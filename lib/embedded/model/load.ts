@@ -3,8 +3,8 @@
  *
  * They are parsed from the JSON of an annotation.
  */
+import { draw } from "../../simulate/model/random.ts";
 import { isRecord, quote } from "../../units/untrusted.ts";
-import { draw } from "./random.ts";
 
 // What the process in a container would do if nothing held it back: the processor it wants, the memory it holds, how
 // long it takes to get ready and to stop, and whether it ends by itself. Read from the JSON of a pod's annotation.

@@ -3,23 +3,21 @@
  *
  * In each slice containers use what they are given, and those above their memory limit are killed.
  */
+import {
+  computeHolding,
+  type Got,
+  type Meter,
+  newMeter,
+  nextMeter,
+  POD_TAKEOVER_MS,
+} from "../../simulate/model/meter.ts";
 import { end } from "./container.ts";
 import { type KubeletEvent, reportPodEvent, type StepContext } from "./event.ts";
 import { findLifeDueAt, isFinished, newLife, nextLife, observeSpec } from "./life.ts";
 import { computeCurve } from "./load.ts";
-import { computeHolding, type Got, newMeter, nextMeter, POD_TAKEOVER_MS } from "./meter.ts";
 import { computeNeeds, findShortage, type PodUse, shareCpu, type Want } from "./requests.ts";
 import { type ResizeTurn, retryDeferred } from "./resize.ts";
-import type {
-  BoundContainer,
-  BoundPod,
-  ContainerState,
-  Meter,
-  NodeConfig,
-  NodeState,
-  PodState,
-  PodStatus,
-} from "./state.ts";
+import type { BoundContainer, BoundPod, ContainerState, NodeConfig, NodeState, PodState, PodStatus } from "./state.ts";
 import { toStatus } from "./status.ts";
 
 // One node and its kubelet, step by step: pods come and go, containers use what they are given, and what changes is

@@ -1,10 +1,10 @@
 /**
  * How does a kubelet carry out a resize? It is admitted or deferred, written to the cgroups, and reported.
  */
+import { drawBetween } from "../../simulate/model/random.ts";
 import { isSameSize, NO_RESOURCES } from "../../units/resources.ts";
 import { clearBackOff, endToRestart, isAlive } from "./container.ts";
 import { reportDeferredEvent, reportResizeEvent, type StepContext } from "./event.ts";
-import { drawBetween } from "./random.ts";
 import { computeNeeds, findTooSmall, type PodUse, type Shortage, type Sizes, toCgroup } from "./requests.ts";
 import type { BoundPod, ContainerState, PodLife, Resize } from "./state.ts";
 

@@ -2,6 +2,7 @@
  * What does a modelled node remember between two steps? Plain JSON, and the pods that are bound to it.
  */
 import type { Container, Pod } from "../../api/kubernetes.ts";
+import type { Meter } from "../../simulate/model/meter.ts";
 import { parseAmount } from "../../units/quantity.ts";
 import {
   computeQosClass,
@@ -64,46 +65,6 @@ export interface PodState {
   readonly meters: Readonly<Record<string, Meter>>;
   /** The status that was last reported. */
   readonly status: PodStatus | null;
-}
-
-/** A container's use since it started, and what cAdvisor last read of it. */
-export interface Meter {
-  readonly startedAt: number;
-  readonly cpuNs: number;
-  /** The part of the demand that the limit or the node held back. */
-  readonly unmetNs: number;
-  /** What `cpu.stat` calls throttled: held back by the limit alone, summed over the CPUs that ran it. */
-  readonly throttledNs: number;
-  /** What the CPU that ran most of it has run of it (`cpuacct.usage_percpu`). */
-  readonly largestCpuNs: number;
-  readonly psi: CpuPressure;
-  /** The usage in the last step. */
-  readonly millicores: number;
-  readonly workingSetBytes: number;
-  readonly cacheBytes: number;
-  /** `null`: cAdvisor has not taken over yet. */
-  readonly sample: Sample | null;
-  readonly nextSampleAt: number;
-  readonly samples: number;
-}
-
-/** PSI `cpu.full`: the time in which threads wanted to run and none did. The means are percent, as the kernel's. */
-export interface CpuPressure {
-  readonly fullNs: number;
-  readonly avg10: number;
-  readonly avg60: number;
-  readonly avg300: number;
-}
-
-/** What was last measured, which summaries show. */
-export interface Sample {
-  readonly at: number;
-  readonly cpuNs: number;
-  /** The mean since the sample before. */
-  readonly nanoCores: number;
-  readonly psi: CpuPressure;
-  readonly workingSetBytes: number;
-  readonly usageBytes: number;
 }
 
 /** How far a pod has come from its start to its end. */

@@ -2,11 +2,11 @@
  * What does a kubelet write into the status of a pod? In the recorded spelling and order of a real one.
  */
 import type { ContainerStatus, PodCondition } from "../../api/kubernetes.ts";
+import { drawBetween, drawHex } from "../../simulate/model/random.ts";
 import { NO_RESOURCES, type Resources } from "../../units/resources.ts";
 import { formatTime } from "../../units/time.ts";
 import { toList, toRequirements } from "./event.ts";
 import { isPassed } from "./life.ts";
-import { drawBetween, drawHex } from "./random.ts";
 import { computeTotal } from "./requests.ts";
 import type { BoundContainer, BoundPod, ContainerState, Ended, NodeConfig, PodLife, PodStatus } from "./state.ts";
 

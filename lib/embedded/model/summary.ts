@@ -2,10 +2,10 @@
  * What does `/stats/summary` of a modelled node answer?
  */
 import type { ContainerStats, CpuStats, MemoryStats, PodStats, PsiStats, Summary } from "../../api/summary.ts";
+import { type CpuPressure, getCounterNs, type Meter, NO_PRESSURE, type Sample } from "../../simulate/model/meter.ts";
+import { draw, drawBetween } from "../../simulate/model/random.ts";
 import { formatTime } from "../../units/time.ts";
-import { getCounterNs, NO_PRESSURE } from "./meter.ts";
-import { draw, drawBetween } from "./random.ts";
-import type { ContainerState, CpuPressure, Meter, NodeState, PodState, Sample } from "./state.ts";
+import type { ContainerState, NodeState, PodState } from "./state.ts";
 
 // What `/stats/summary` answers: a young container as it is this second, an older one as cAdvisor read it last, one
 // whose process has just exited as zeros, and who has none not at all. Whole seconds; pods and containers in no order.

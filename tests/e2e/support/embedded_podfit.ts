@@ -4,9 +4,9 @@
  */
 // Who asks about readers loads it, and under virtual time nobody waits for that.
 import "node:crypto";
-import { checkCluster } from "../../../lib/cli/run/run.ts";
 import { openReaderCheck } from "../../../lib/cli/run/listen.ts";
 import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
+import { checkCluster } from "../../../lib/cli/run/run.ts";
 import { createDaemon } from "../../../lib/daemon/daemon.ts";
 import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
 import {
@@ -16,20 +16,20 @@ import {
   type HealthRoutesOptions,
   metricsRoutes,
 } from "../../../lib/daemon/server/routes.ts";
-import { createProxySource } from "../../../lib/usage/kubelet/fetch_summary.ts";
-import { watchCgroups } from "../../../lib/usage/cgroup/watch.ts";
-import { openMetricsApi } from "../../../lib/usage/metrics_api/watch.ts";
-import { watchKubelets } from "../../../lib/usage/kubelet/watch.ts";
-import type { AskTrigger } from "../../../lib/triggers/value.ts";
-import type { WatchUsage } from "../../../lib/usage/source.ts";
-import type { Clock } from "../../../lib/runtime/clock.ts";
-import { createCgroupFiles } from "../../support/embedded/cgroup_files.ts";
-import type { ApiServer } from "../../../lib/kube/transport.ts";
-import { createLog } from "../../../lib/runtime/log.ts";
 import type { Cluster } from "../../../lib/embedded/cluster.ts";
-import { draw } from "../../../lib/embedded/model/random.ts";
-import { type Process, type ProcessOptions, type Question, type Reply, toHeaders } from "./backend.ts";
+import type { ApiServer } from "../../../lib/kube/transport.ts";
+import type { Clock } from "../../../lib/runtime/clock.ts";
+import { createLog } from "../../../lib/runtime/log.ts";
+import { draw } from "../../../lib/simulate/model/random.ts";
+import type { AskTrigger } from "../../../lib/triggers/value.ts";
+import { watchCgroups } from "../../../lib/usage/cgroup/watch.ts";
+import { createProxySource } from "../../../lib/usage/kubelet/fetch_summary.ts";
+import { watchKubelets } from "../../../lib/usage/kubelet/watch.ts";
+import { openMetricsApi } from "../../../lib/usage/metrics_api/watch.ts";
+import type { WatchUsage } from "../../../lib/usage/source.ts";
+import { createCgroupFiles } from "../../support/embedded/cgroup_files.ts";
 import { replicasBy } from "../../support/replicas_run.ts";
+import { type Process, type ProcessOptions, type Question, type Reply, toHeaders } from "./backend.ts";
 import type { VirtualTime } from "./virtual_time.ts";
 
 export interface EmbeddedPodfitOptions extends ProcessOptions {

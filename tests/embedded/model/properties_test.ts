@@ -4,11 +4,12 @@
  */
 import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
+import { type Curve, type Load, parseLoad } from "../../../lib/embedded/model/load.ts";
+import type { NodeState } from "../../../lib/embedded/model/state.ts";
+import { computeSummary } from "../../../lib/embedded/model/summary.ts";
+import type { Meter } from "../../../lib/simulate/model/meter.ts";
 import { checkPodWatch } from "../../support/embedded/check_pod_watch.ts";
 import { checkSummaries, type SeenSummary } from "../../support/embedded/check_summaries.ts";
-import { type Curve, type Load, parseLoad } from "../../../lib/embedded/model/load.ts";
-import { computeSummary } from "../../../lib/embedded/model/summary.ts";
-import type { Meter, NodeState } from "../../../lib/embedded/model/state.ts";
 import { type ContainerOptions, MI, ModelRun, type PodOptions, SECOND } from "../../support/model_run.ts";
 
 /** Fixed seeds: a failure is the same failure everywhere. */

@@ -1,8 +1,8 @@
 /**
  * Which cgroup files would a modelled node have?
  */
-import { getCounterNs } from "../../../lib/embedded/model/meter.ts";
-import type { CpuPressure, Meter, NodeState, PodState } from "../../../lib/embedded/model/state.ts";
+import type { NodeState, PodState } from "../../../lib/embedded/model/state.ts";
+import { type CpuPressure, getCounterNs, type Meter } from "../../../lib/simulate/model/meter.ts";
 import type { QosClass } from "../../../lib/units/resources.ts";
 import type { CgroupFiles } from "../../../lib/usage/cgroup/files.ts";
 

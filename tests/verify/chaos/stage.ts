@@ -2,7 +2,7 @@
  * What a run of chaos is judged by: each fault, how soon podfit had recovered from it, and each rule that was broken. A
  * scenario writes it down on a stage; the last line of a run adds up the stages.
  */
-import { draw } from "../../../lib/embedded/model/random.ts";
+import { draw } from "../../../lib/simulate/model/random.ts";
 
 /** A fault that came and went. */
 export interface FaultRecord {

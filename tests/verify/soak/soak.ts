@@ -2,10 +2,10 @@
  * Many virtual hours of a cluster whose pods come and go and whose faults are drawn: what podfit holds must not grow, and
  * what it counts must be what the API server saw.
  */
-import { draw, drawBetween } from "../../../lib/embedded/model/random.ts";
+import { draw, drawBetween } from "../../../lib/simulate/model/random.ts";
+import { toResource } from "../chaos/apps.ts";
 import { PlainWorld } from "../chaos/plain_world.ts";
 import { Stage } from "../chaos/stage.ts";
-import { toResource } from "../chaos/apps.ts";
 import { plantFault } from "./faults.ts";
 import { type Answers, countDisagreements, noteAnswer } from "./ledger.ts";
 

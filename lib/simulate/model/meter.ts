@@ -2,10 +2,49 @@
  * How are CPU time and pressure counted? As the kernel and cAdvisor count them.
  */
 import { drawBetween, type Key } from "./random.ts";
-import type { CpuPressure, Meter, Sample } from "./state.ts";
 
 // Counting what is used: the counter of an instance grows by what it got, and cAdvisor's housekeeping reads it now and
 // then. Measured: from 11 to 24 s after a start on, every 10 to 19 s, each container by itself.
+
+/** A container's use since it started, and what cAdvisor last read of it. */
+export interface Meter {
+  readonly startedAt: number;
+  readonly cpuNs: number;
+  /** The part of the demand that the limit or the node held back. */
+  readonly unmetNs: number;
+  /** What `cpu.stat` calls throttled: held back by the limit alone, summed over the CPUs that ran it. */
+  readonly throttledNs: number;
+  /** What the CPU that ran most of it has run of it (`cpuacct.usage_percpu`). */
+  readonly largestCpuNs: number;
+  readonly psi: CpuPressure;
+  /** The usage in the last step. */
+  readonly millicores: number;
+  readonly workingSetBytes: number;
+  readonly cacheBytes: number;
+  /** `null`: cAdvisor has not taken over yet. */
+  readonly sample: Sample | null;
+  readonly nextSampleAt: number;
+  readonly samples: number;
+}
+
+/** PSI `cpu.full`: the time in which threads wanted to run and none did. The means are percent, as the kernel's. */
+export interface CpuPressure {
+  readonly fullNs: number;
+  readonly avg10: number;
+  readonly avg60: number;
+  readonly avg300: number;
+}
+
+/** What was last measured, which summaries show. */
+export interface Sample {
+  readonly at: number;
+  readonly cpuNs: number;
+  /** The mean since the sample before. */
+  readonly nanoCores: number;
+  readonly psi: CpuPressure;
+  readonly workingSetBytes: number;
+  readonly usageBytes: number;
+}
 
 /** The resources that an instance gets in one step. */
 export interface Got extends Holding {

@@ -1,7 +1,6 @@
 /** Counting what is used: a sample says the counter of its own time, however long the slice it falls into. */
 import { assert, assertEquals } from "#assert";
-import { newMeter, nextMeter } from "../../../lib/embedded/model/meter.ts";
-import type { Sample } from "../../../lib/embedded/model/state.ts";
+import { newMeter, nextMeter, type Sample } from "../../lib/simulate/model/meter.ts";
 
 const GOT = {
   millicores: 100,

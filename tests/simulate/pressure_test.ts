@@ -1,9 +1,8 @@
 /** Does a CPU limit of the model hold a container back as the kernel does (L23)? */
 import { assert, assertAlmostEquals, assertEquals } from "#assert";
-import { computeHolding, nextPressure, NO_PRESSURE } from "../../../lib/embedded/model/meter.ts";
-import { computeSummary } from "../../../lib/embedded/model/summary.ts";
-import type { Meter } from "../../../lib/embedded/model/state.ts";
-import { constant, ModelRun, SECOND } from "../../support/model_run.ts";
+import { computeSummary } from "../../lib/embedded/model/summary.ts";
+import { computeHolding, type Meter, nextPressure, NO_PRESSURE } from "../../lib/simulate/model/meter.ts";
+import { constant, ModelRun, SECOND } from "../support/model_run.ts";
 
 const NODE = { nodeMillicores: 2000 };
 
@@ -35,7 +34,7 @@ interface Recorded {
 }
 
 const RECORDED: readonly Recorded[] = JSON.parse(
-  await Deno.readTextFile(new URL("../../testdata/throttling/cgroup_v1.json", import.meta.url)),
+  await Deno.readTextFile(new URL("../testdata/throttling/cgroup_v1.json", import.meta.url)),
 );
 /** The load image burns by the clock on the wall: a thread that sleeps between is not always there to be throttled. */
 const TOLERANCE: Readonly<Record<string, number>> = { "part-168m": 0.2, "two-part-500m": 0.4 };
