@@ -4,13 +4,23 @@ import { DatabaseSync } from "node:sqlite";
 import { gunzipSync } from "node:zlib";
 import { type Image, writeArchive } from "../../tools/image/archive.ts";
 import { bundlePodfit, hideLazyImports, toProgram } from "../../tools/image/bundle.ts";
-import { COMMANDS, ENTRY_POINT, ENVIRONMENT, LABELS, PERMISSIONS, USER, VERSION } from "../../tools/image/facts.ts";
+import {
+  COMMANDS,
+  ENTRY_POINT,
+  ENVIRONMENT,
+  LABELS,
+  LEFT_OUT,
+  PERMISSIONS,
+  USER,
+  VERSION,
+} from "../../tools/image/facts.ts";
 import { writeFiles } from "../../tools/image/files.ts";
 import { CONFIG, readLayers, toImage } from "../../tools/image/image.ts";
 import { listLibraries, readLibraries } from "../../tools/image/libraries.ts";
 import { describeLicence, listReachedPackages } from "../../tools/image/notices.ts";
 import { type TarEntry, withFolders, writeTar } from "../../tools/image/tar.ts";
 import { warmCache } from "../../tools/image/warm_cache.ts";
+import project from "../../deno.json" with { type: "json" };
 import { readSources } from "../../tools/source_index.ts";
 import { QUICK_START } from "../support/manifests.ts";
 
@@ -40,11 +50,30 @@ Deno.test("podfit's layer is the same each time it is made, and names no folder 
 
 Deno.test("whatever podfit declares with `using` is put away in its image, too", async () => {
   const { texts } = await readSources(new URL(`file://${PROJECT}`));
-  const sources = [...texts].flatMap(([path, text]) => path.startsWith("lib/") ? [text] : []);
+  const sources = [...texts].flatMap(([path, text]) => isBundled(path) ? [text] : []);
   const count = (texts: readonly string[]) => texts.join("\n").match(/^ *(?:await )?using \w+ = /gm)?.length ?? 0;
   const bundle = await bundlePodfit();
   assert(count(sources) > 80);
   assertEquals(count([...bundle.values()]), count(sources));
+});
+
+/** Packages of tools, of tests and of the embedded cluster, as they are named in paths and in the comments of chunks. */
+const LEFT_OUT_PACKAGES =
+  /typescript-\d|fast-check|@peculiar.x509|@marcbachmann.cel-js|@cfworker.json-schema|reflect-metadata/;
+
+Deno.test("the image has neither the demo nor the embedded cluster nor a package that only they need", () => {
+  const chunks = files.filter(({ path }) => /^podfit\/[^/]+\.js$/.test(path)).map(({ path }) => path);
+  const sources = chunks.flatMap((path) => readText(path).match(/^\/\/ (?:lib|.*\bnpm)\/\S+/gm) ?? []);
+  assert(sources.length > 300, "the comments of chunks say which files they are made of");
+  const leftOut = (source: string) =>
+    LEFT_OUT_PACKAGES.test(source) || /lib\/(embedded|cli\/demo\/(?!options\.ts))/.test(source);
+  assertEquals(sources.filter(leftOut), []);
+  assertEquals(files.filter(({ path }) => /demo-|embedded/.test(path)).map(({ path }) => path), []);
+});
+
+Deno.test("the image has less than 44.0 MB compressed", async () => {
+  const { compressedBytes } = await writeArchive(toImage(layers, { tag: "localhost/podfit:test" }));
+  assert(compressedBytes < 44e6, `${compressedBytes} bytes`);
 });
 
 Deno.test("the image has the licences of podfit, Deno, the C libraries and each bundled package", () => {
@@ -58,9 +87,10 @@ Deno.test("the image has the licences of podfit, Deno, the C libraries and each 
   assertMatch(notices.get("libgcc.txt") ?? "", /GCC RUNTIME LIBRARY EXCEPTION|Runtime Library Exception/);
   assertMatch(notices.get("GPL-3.txt") ?? "", /GENERAL PUBLIC LICENSE\s+Version 3/);
   const packages = [...notices.keys()].filter((name) => name.startsWith("npm-"));
-  const bundled = ["commander", "hono", "yaml", "@logtape-logtape", "@peculiar-x509", "openapi-fetch"];
+  const bundled = ["commander", "hono", "yaml", "@logtape-logtape", "openapi-fetch", "valibot"];
   assertEquals(bundled.filter((name) => !packages.some((file) => file.startsWith(`npm-${name}-`))), []);
-  assertEquals(packages.filter((name) => /typescript-\d|fast-check/.test(name)), [], "packages of tools and tests");
+  assertEquals(packages.filter((name) => LEFT_OUT_PACKAGES.test(name)), [], "packages of tools, tests and the demo");
+  assert(packages.length <= 8, packages.join());
   for (const [name, text] of notices) assert(/licen[cs]e|copyright|permission/i.test(text), name);
 });
 
@@ -72,10 +102,25 @@ Deno.test("listReachedPackages() follows what packages need, and no package that
     "a@1.0.0": newPackage("a", ["@s/b@1.0.0"]),
     "@s/b@1.0.0": newPackage("@s/b", ["a@1.0.0"]),
     "tool@1.0.0": newPackage("tool"),
+    "demo@1.0.0": newPackage("demo"),
   };
-  const modules = [{ specifier: "file:///main.ts" }, { specifier: "npm:/a@1.0.0/part.js" }];
-  assertEquals(listReachedPackages({ modules, npmPackages }).map(({ name }) => name), ["a", "@s/b"]);
-  assertThrows(() => listReachedPackages({ modules: [{ specifier: "npm:/c@2.0.0" }], npmPackages }), Error, "c@2.0.0");
+  const toModule = (specifier: string, imports: Readonly<Record<string, string>> = {}) => {
+    return {
+      specifier,
+      dependencies: Object.entries(imports).map(([specifier, target]) => ({ specifier, code: { specifier: target } })),
+    };
+  };
+  const modules = [
+    toModule("file:///main.ts", { "./lib/commands.ts": "file:///lib/commands.ts" }),
+    toModule("file:///lib/commands.ts", { a: "npm:a@1", [LEFT_OUT]: "file:///lib/demo/demo.ts" }),
+    toModule("npm:/a@1.0.0/part.js"),
+    toModule("file:///lib/demo/demo.ts", { demo: "npm:/demo@1.0.0" }),
+    toModule("npm:/demo@1.0.0"),
+  ];
+  const graph = { roots: ["file:///main.ts"], redirects: { "npm:a@1": "npm:/a@1.0.0/part.js" }, modules, npmPackages };
+  assertEquals(listReachedPackages(graph).map(({ name }) => name), ["a", "@s/b"]);
+  const without = { "a@1.0.0": npmPackages["a@1.0.0"] };
+  assertThrows(() => listReachedPackages({ ...graph, npmPackages: without }), Error, '"@s/b@1.0.0"');
 });
 
 Deno.test("describeLicence() knows the words of MIT alone", () => {
@@ -83,7 +128,7 @@ Deno.test("describeLicence() knows the words of MIT alone", () => {
   assertThrows(() => describeLicence({ name: "a", license: "GPL-3.0" }), Error, 'package "a": it says "GPL-3.0"');
 });
 
-Deno.test("podfit starts from the image's own files and libraries, checks a manifest, and shows the demo", async () => {
+Deno.test("podfit starts from the image's own files and libraries, checks a manifest, and says that it has no demo", async () => {
   const directory = await Deno.makeTempDir();
   try {
     await writeFiles(directory, files);
@@ -91,8 +136,11 @@ Deno.test("podfit starts from the image's own files and libraries, checks a mani
     const lint = await run(directory, ["lint", "-f", "-"], QUICK_START);
     assertEquals([lint.code, lint.stderr], [0, "podfit: 1 autoscaler: 0 errors, 1 warning\n"]);
     const demo = await run(directory, ["demo", "--seconds", "1"]);
-    assertEquals([demo.code, demo.stderr], [0, ""]);
-    assertMatch(demo.stdout, /^podfit demo: three workloads[^]*^resizes \d+/m);
+    assertEquals(demo, {
+      code: 1,
+      stdout: "",
+      stderr: 'podfit: This build of podfit has no demo: run it from the source tree, "deno task demo"\n',
+    });
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
@@ -181,6 +229,8 @@ Deno.test("the Dockerfile says the same of its image as the tool does", async ()
   assertEquals(/^(CMD|SHELL|VOLUME) /m.test(text), false);
   assertMatch(text, /^FROM image\nCOPY --from=build \/rootfs \/\n*$/m, "the last stage is what is built by default");
   assertMatch(text, /tools\/image\/main\.ts --rootfs \/rootfs$/m);
+  const build = project.tasks.build.replace("--outdir dist", "--outdir bundle").replace("bundle", "bundle --frozen");
+  assert(text.includes(build) && build.includes(` --external ${LEFT_OUT} `), build);
 });
 
 const SMALL: Image = {
@@ -266,6 +316,11 @@ Deno.test("listLibraries() reads what ldd prints, and refuses a program that lac
   assertThrows(() => listLibraries("\tlibx.so => not found\n"), Error, '"libx.so"');
   await assertRejects(() => readLibraries(`${PROJECT}deno.json`), Error, "deno.json");
 });
+
+/** A file of lib that is bundled: not the demo, nor the embedded cluster. */
+function isBundled(path: string): boolean {
+  return path.startsWith("lib/") && !path.startsWith("lib/embedded/") && !path.startsWith("lib/cli/demo/");
+}
 
 function readContent(path: string): Uint8Array {
   const found = files.find((file) => file.path === path)?.content;

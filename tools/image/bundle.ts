@@ -1,5 +1,5 @@
 /** podfit's own files in the image: the bundle in chunks, the scripts that start it, the permissions. */
-import { PERMISSIONS, SCRIPTS } from "./facts.ts";
+import { LEFT_OUT, PERMISSIONS, SCRIPTS } from "./facts.ts";
 import type { TarEntry } from "./tar.ts";
 
 const PROJECT = new URL("../../", import.meta.url).pathname;
@@ -14,7 +14,7 @@ export type Bundle = ReadonlyMap<string, string>;
 export async function bundlePodfit(): Promise<Bundle> {
   const directory = await Deno.makeTempDir();
   try {
-    const args = ["bundle", "--quiet", "--frozen", "--platform", "browser", "--code-splitting"];
+    const args = ["bundle", "--quiet", "--frozen", "--platform", "browser", "--code-splitting", "--external", LEFT_OUT];
     const { success, stderr } = await new Deno.Command(Deno.execPath(), {
       args: [...args, "--outdir", directory, "main.ts"],
       cwd: PROJECT,
@@ -30,10 +30,10 @@ export async function bundlePodfit(): Promise<Bundle> {
 
 /**
  * Deno reads and parses each chunk that an import() names by a plain string, long before it is asked for: the demo's
- * costs each start 24 MiB and 90 ms. The name behind a call it does not see.
+ * costs each start 24 MiB and 90 ms. The name behind a call it does not see. The name of what was left out is hidden, too.
  */
 export function hideLazyImports(text: string): string {
-  return text.replaceAll(/\bimport\(("\.\/[^"]+\.js")\)/g, "import(String($1))");
+  return text.replaceAll(/\bimport\(("\.\/[^"]+\.[jt]s")\)/g, "import(String($1))");
 }
 
 export function toProgram(bundle: Bundle): readonly TarEntry[] {

@@ -9,6 +9,11 @@ export const ROOT = "/podfit";
 /** A script whose interpreter is a script whose interpreter is Deno: so no shell and no launcher is needed. */
 export const ENTRY_POINT = `${ROOT}/podfit`;
 export const RUNTIME = `${ROOT}/deno`;
+/**
+ * The module that the image goes without, as lib/cli/commands.ts imports it: the demo, and with it the embedded cluster
+ * and its packages.
+ */
+export const LEFT_OUT = "./demo/demo.ts";
 /** It is the same version in every place: deno.json's. */
 export const VERSION: string = project.version;
 /** Neither root nor anybody on a node: the user that "nonroot" images have. */

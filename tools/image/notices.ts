@@ -1,7 +1,8 @@
 /**
  * The licences of all that the image contains: podfit, the Deno runtime, its C libraries, and each npm package that is
- * reached from main.ts and thus bundled. One file each in /podfit/notices.
+ * bundled. One file each in /podfit/notices.
  */
+import { LEFT_OUT } from "./facts.ts";
 import type { TarEntry } from "./tar.ts";
 
 const PROJECT = new URL("../../", import.meta.url);
@@ -48,8 +49,18 @@ export interface Package {
 }
 
 export interface Graph {
-  readonly modules: readonly { readonly specifier: string }[];
+  readonly roots: readonly string[];
+  readonly redirects: Readonly<Record<string, string>>;
+  readonly modules: readonly GraphModule[];
   readonly npmPackages: Readonly<Record<string, Package>>;
+}
+
+interface GraphModule {
+  readonly specifier: string;
+  readonly dependencies?: readonly {
+    readonly specifier: string;
+    readonly code?: { readonly specifier: string };
+  }[];
 }
 
 async function listPackages(): Promise<readonly Package[]> {
@@ -60,9 +71,13 @@ async function listPackages(): Promise<readonly Package[]> {
   return listReachedPackages(JSON.parse(decoder.decode(stdout)));
 }
 
-/** Those that a module imports, and all that they need; the lock file knows more, which only tools and tests load. */
-export function listReachedPackages({ modules, npmPackages }: Graph): readonly Package[] {
-  const waiting = modules.flatMap(({ specifier }) => /^npm:\/?(@?[^@]+@[^/]+)/.exec(specifier)?.[1] ?? []);
+/**
+ * The packages that the modules of the image import, and all that these need. The lock file knows more: those that only
+ * tools, tests and the demo load.
+ */
+export function listReachedPackages(graph: Graph): readonly Package[] {
+  const { npmPackages } = graph;
+  const waiting = listModules(graph).flatMap((specifier) => /^npm:\/?(@?[^@]+@[^/]+)/.exec(specifier)?.[1] ?? []);
   const reached = new Map<string, Package>();
   for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
     if (reached.has(id)) continue;
@@ -72,6 +87,21 @@ export function listReachedPackages({ modules, npmPackages }: Graph): readonly P
     waiting.push(...found.dependencies);
   }
   return [...reached.values()];
+}
+
+/** What the roots import, also by `import()`, but for what the bundle leaves out. */
+function listModules({ roots, redirects, modules }: Graph): readonly string[] {
+  const known = new Map(modules.map((module) => [module.specifier, module]));
+  const reached = new Set<string>();
+  const waiting = [...roots];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const specifier = redirects[next] ?? next;
+    if (reached.has(specifier)) continue;
+    reached.add(specifier);
+    const dependencies = (known.get(specifier)?.dependencies ?? []).filter((one) => one.specifier !== LEFT_OUT);
+    waiting.push(...dependencies.flatMap(({ code }) => code?.specifier ?? []));
+  }
+  return [...reached];
 }
 
 async function readPackageNotice({ name, version, localPath }: Package): Promise<readonly [string, string]> {
