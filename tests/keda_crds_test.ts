@@ -3,14 +3,14 @@
  * config/crd/bases), and ours must have the same and no more, so that objects of either apply with both.
  */
 import { assert, assertEquals } from "#assert";
-import { parseAuthentication } from "../lib/resources/trigger_authentication/trigger_authentication.ts";
+import { prune } from "../lib/embedded/server/kinds/custom_types.ts";
 import { parseScaledObject } from "../lib/resources/scaled_object/scaled_object.ts";
-import { createChecks } from "../lib/embedded/server/kinds/custom/check.ts";
-import { prune } from "../lib/embedded/server/kinds/custom/types.ts";
+import { parseAuthentication } from "../lib/resources/trigger_authentication/trigger_authentication.ts";
 import type { Json } from "./support/api_objects.ts";
 import { toAuthentication } from "./support/authentications.ts";
 import { BAD_SCALED_OBJECTS } from "./support/bad_scaled_objects.ts";
 import { readDefinition } from "./support/definition.ts";
+import { createChecks } from "./support/embedded/custom/check.ts";
 import { GOOD_SCALED_OBJECTS } from "./support/good_scaled_objects.ts";
 import { toScaledObject } from "./support/scaled_objects.ts";
 

@@ -18,7 +18,7 @@ import { type ClusterNode, createProxy, type NodeAddress, type NodeSpec, startNo
 import { createObjectsClient, type ObjectsClient } from "./objects_client.ts";
 import { ADMIN, type User } from "./server/http/access.ts";
 import { createAuthority } from "./server/http/certificates.ts";
-import { createApiServer, type EmbeddedApiServer } from "./server/http/handler.ts";
+import { type ApiServerOptions, createApiServer, type EmbeddedApiServer } from "./server/http/handler.ts";
 import { serve, type Served, toKubeconfig } from "./server/http/serve.ts";
 import { createWorkloadLoads, type WorkloadLoad, type WorkloadRef } from "./workload_loads.ts";
 
@@ -37,6 +37,8 @@ export interface ClusterOptions {
   readonly tokens?: ReadonlyMap<string, User>;
   /** Whether `metrics.k8s.io` is served; it is not, by default. */
   readonly hasMetricsServer?: boolean;
+  /** How its API server differs from that of the demo. */
+  readonly api?: Partial<ApiServerOptions>;
   /** Receives each failure within the cluster; what failed is tried again. */
   readonly onError?: (error: unknown) => void;
 }
@@ -107,6 +109,7 @@ async function assemble(options: ClusterOptions, settle: OpenAddress): Promise<C
   const token = tokens === undefined ? null : INTERNAL_TOKEN;
   const metricsServer = createMetricsServer({ nodes, store: () => api.store, clock, token });
   const api: EmbeddedApiServer = createApiServer({
+    ...options.api,
     clock,
     random,
     proxy: createProxy(nodes, token),

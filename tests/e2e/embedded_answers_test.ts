@@ -3,10 +3,10 @@
  * what is listed here with its reason. A difference that is listed and gone is a failure too.
  */
 import { assertEquals } from "#assert";
-import { parseAll } from "../../lib/runtime/yaml.ts";
 import { connect } from "../../lib/kube/http_transport.ts";
 import { systemClock } from "../../lib/runtime/clock.ts";
-import { createApiServer } from "../../lib/embedded/server/http/handler.ts";
+import { parseAll } from "../../lib/runtime/yaml.ts";
+import { createFullApiServer } from "../support/embedded/full_cluster.ts";
 import { type Asked, Conversation, findDifferences } from "./support/answers.ts";
 import { scenario } from "./support/needs.ts";
 import { REQUESTS } from "./support/requests.ts";
@@ -51,7 +51,7 @@ scenario("the embedded API server answers like the real one", {
 
 /** With the definition of autoscalers and this namespace. */
 async function openEmbedded(namespace: string): Promise<Asked> {
-  const server = createApiServer({ clock: systemClock, random: Math.random });
+  const server = createFullApiServer({ clock: systemClock, random: Math.random });
   const asked: Asked = { origin: "http://embedded.test", transport: server.handle };
   const post = async (path: string, object: unknown) => {
     const headers = { "content-type": "application/json" };

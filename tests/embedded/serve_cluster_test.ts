@@ -1,14 +1,14 @@
 /** The embedded cluster over TLS on the real clock, reached as podfit reaches any: by a kubeconfig and node addresses. */
 import { assert, assertEquals, assertMatch } from "#assert";
+import { createObjectsClient } from "../../lib/embedded/objects_client.ts";
 import { connect } from "../../lib/kube/http_transport.ts";
+import { scaleClock, systemClock } from "../../lib/runtime/clock.ts";
 import { openDirectSource } from "../../lib/usage/kubelet/fetch_summary.ts";
 import { parseSummary } from "../../lib/usage/kubelet/parse_summary.ts";
-import { scaleClock, systemClock } from "../../lib/runtime/clock.ts";
-import { serveCluster } from "../../lib/embedded/cluster.ts";
-import { createObjectsClient } from "../../lib/embedded/objects_client.ts";
-import { pod } from "../e2e/support/workloads.ts";
 import { waitUntil } from "../e2e/support/wait.ts";
+import { pod } from "../e2e/support/workloads.ts";
 import type { Json } from "../support/api_objects.ts";
+import { serveFullCluster } from "../support/embedded/full_cluster.ts";
 
 Deno.test("C54 a served cluster is reached by its kubeconfig, and its kubelets at their nodes' addresses", async () => {
   const signal = new AbortController().signal;
@@ -16,7 +16,7 @@ Deno.test("C54 a served cluster is reached by its kubeconfig, and its kubelets a
     ["admin", { name: "admin", groups: ["system:masters"] }],
     ["guest", { name: "guest", groups: [] }],
   ]);
-  await using cluster = await serveCluster({ clock: systemClock, tokens });
+  await using cluster = await serveFullCluster({ clock: systemClock, tokens });
   const path = await Deno.makeTempFile({ suffix: ".kubeconfig" });
   await using stack = new AsyncDisposableStack();
   stack.defer(() => Deno.remove(path));
@@ -60,7 +60,7 @@ Deno.test("C54 a served cluster is reached by its kubeconfig, and its kubelets a
 Deno.test("a cluster on a faster clock lives through minutes in seconds", async () => {
   const signal = new AbortController().signal;
   const clock = scaleClock(systemClock, 60);
-  await using cluster = await serveCluster({ clock });
+  await using cluster = await serveFullCluster({ clock });
   const annotations = { "sim.podfit.dev/load": JSON.stringify({ main: { readyAfterMs: 60_000, cpuMillicores: 100 } }) };
   await cluster.client.create("/api/v1/namespaces/default/pods", structuredClone(pod("web", { annotations })) as Json);
   const server = cluster.connect();

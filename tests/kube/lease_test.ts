@@ -1,12 +1,12 @@
 /** Who leads, when processes end, hang, are cut off or stopped, and when somebody else writes the Lease (C55)? */
 import { assert, assertEquals, assertRejects } from "#assert";
+import { createFullApiServer } from "../support/embedded/full_cluster.ts";
 import fc from "fast-check";
 import { createClient } from "../../lib/kube/client.ts";
 import { createElection, type Election, type Term } from "../../lib/kube/leader_election.ts";
 import type { LeaseError } from "../../lib/kube/lease.ts";
 import type { Transport } from "../../lib/kube/transport.ts";
 import { settleEventLoop, VirtualClock } from "../support/virtual_clock.ts";
-import { createApiServer } from "../../lib/embedded/server/http/handler.ts";
 import type { Json } from "../support/api_objects.ts";
 import { Pausable } from "../support/pausable.ts";
 
@@ -17,7 +17,7 @@ const LEASES = "coordination.k8s.io/leases";
 /** An API server with candidates for one Lease. */
 class Stage implements AsyncDisposable {
   readonly clock = new VirtualClock();
-  readonly #api = createApiServer({ clock: this.clock, random: Math.random });
+  readonly #api = createFullApiServer({ clock: this.clock, random: Math.random });
   readonly candidates: Candidate[] = [];
 
   get transport(): Transport {

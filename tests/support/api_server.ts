@@ -2,15 +2,15 @@
  * The embedded API server as the daemon's stories use it: objects are put into it as they are, every request is kept,
  * and `intercept` puts any other answer in place of its own: a recorded refusal, a delay, a dead connection.
  */
+import { BUILT_IN } from "../../lib/embedded/server/kinds/catalog.ts";
+import { setPodDefaults } from "../../lib/embedded/server/kinds/pods.ts";
+import { idOf } from "../../lib/embedded/server/kinds/resource_type.ts";
 import type { ApiServer, Transport } from "../../lib/kube/transport.ts";
 import { abortable } from "../../lib/runtime/tasks.ts";
 import { parse } from "../../lib/runtime/yaml.ts";
-import { createApiServer } from "../../lib/embedded/server/http/handler.ts";
-import { setPodDefaults } from "../../lib/embedded/server/kinds/pods.ts";
-import { BUILT_IN } from "../../lib/embedded/server/kinds/catalog.ts";
-import { idOf } from "../../lib/embedded/server/kinds/resource_type.ts";
-import type { VirtualClock } from "./virtual_clock.ts";
 import type { Json } from "./api_objects.ts";
+import { createFullApiServer } from "./embedded/full_cluster.ts";
+import type { VirtualClock } from "./virtual_clock.ts";
 
 export interface Call {
   readonly method: string;
@@ -31,13 +31,13 @@ export class TestApiServer {
   readonly calls: Call[] = [];
   /** An answer here is the answer; `null` lets the request through. */
   intercept: (call: Call) => Response | Promise<Response | null> | null = () => null;
-  readonly #server: ReturnType<typeof createApiServer>;
+  readonly #server: ReturnType<typeof createFullApiServer>;
   /** In which order objects came, by UID. */
   readonly #order = new Map<string, number>();
 
   /** `skewMs`: how far its clock is ahead. */
   constructor(clock: VirtualClock, { skewMs = 0 }: { readonly skewMs?: number } = {}) {
-    this.#server = createApiServer({ clock, random: Math.random });
+    this.#server = createFullApiServer({ clock, random: Math.random });
     this.#server.faults.skewMs = skewMs;
     for (const id of [...BUILT_IN.map(idOf), AUTOSCALERS]) {
       this.#server.store.collection(id).listen(({ kind, entry }) => {

@@ -2,23 +2,24 @@
  * A whole embedded cluster in process under a virtual clock, with podfit's definition installed, and podfit's daemon
  * beside it where a test wants one.
  */
-import { parseAll } from "../../lib/runtime/yaml.ts";
+import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/cluster/facts.ts";
 import { createDaemon, type DaemonOptions } from "../../lib/daemon/daemon.ts";
 import type { CheckResult } from "../../lib/daemon/health.ts";
 import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts";
-import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/cluster/facts.ts";
+import type { Cluster, ClusterOptions } from "../../lib/embedded/cluster.ts";
+import type { ApiServer } from "../../lib/kube/transport.ts";
 import { createLog } from "../../lib/runtime/log.ts";
-import { type Cluster, type ClusterOptions, startCluster } from "../../lib/embedded/cluster.ts";
-import { type CgroupFilesOptions, createCgroupFiles } from "./embedded/cgroup_files.ts";
+import { parseAll } from "../../lib/runtime/yaml.ts";
 import { createAutoSource } from "../../lib/usage/auto.ts";
 import { watchCgroups } from "../../lib/usage/cgroup/watch.ts";
+import { watchKubelets } from "../../lib/usage/kubelet/watch.ts";
 import { openMetricsApi } from "../../lib/usage/metrics_api/watch.ts";
 import type { WatchUsage } from "../../lib/usage/source.ts";
-import type { ApiServer } from "../../lib/kube/transport.ts";
-import { watchKubelets } from "../../lib/usage/kubelet/watch.ts";
-import { VirtualClock } from "./virtual_clock.ts";
 import type { Json } from "./api_objects.ts";
+import { type CgroupFilesOptions, createCgroupFiles } from "./embedded/cgroup_files.ts";
+import { startFullCluster } from "./embedded/full_cluster.ts";
 import { Pausable } from "./pausable.ts";
+import { VirtualClock } from "./virtual_clock.ts";
 
 const CRDS = new URL("../../crds/", import.meta.url);
 /** Those of keda.sh. */
@@ -40,7 +41,7 @@ export class ClusterRun implements AsyncDisposable {
   static async start(options: Partial<ClusterOptions> = {}): Promise<ClusterRun> {
     const clock = new VirtualClock();
     const errors: unknown[] = [];
-    const cluster = await startCluster({ clock, onError: (error) => errors.push(error), ...options });
+    const cluster = await startFullCluster({ clock, onError: (error) => errors.push(error), ...options });
     const run = new ClusterRun(cluster, clock, errors);
     await run.#define("podresourceautoscaler.yaml");
     await run.advance(1);

@@ -2,15 +2,12 @@
  * The embedded API server under a virtual clock, with short ways to ask it something: one call is one request, in
  * process, and an answer is what came back.
  */
-import { formatTime } from "../../lib/units/time.ts";
-import {
-  type ApiServerOptions,
-  createApiServer,
-  type EmbeddedApiServer,
-} from "../../lib/embedded/server/http/handler.ts";
-import { VIRTUAL_START_AT, VirtualClock } from "./virtual_clock.ts";
+import type { ApiServerOptions, EmbeddedApiServer } from "../../lib/embedded/server/http/handler.ts";
 import { parseAll } from "../../lib/runtime/yaml.ts";
+import { formatTime } from "../../lib/units/time.ts";
 import type { Json } from "./api_objects.ts";
+import { createFullApiServer } from "./embedded/full_cluster.ts";
+import { VIRTUAL_START_AT, VirtualClock } from "./virtual_clock.ts";
 
 export const ORIGIN = "http://sim.test";
 export const STRATEGIC = "application/strategic-merge-patch+json";
@@ -36,7 +33,7 @@ export class SimServer {
     let seed = 1;
     // Any sequence of numbers, the same in each run.
     const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
-    this.api = createApiServer({ clock: this.clock, random, ...options });
+    this.api = createFullApiServer({ clock: this.clock, random, ...options });
   }
 
   async call(method: string, path: string, body?: Json, options: CallOptions = {}): Promise<Answer> {

@@ -1,13 +1,13 @@
 /** Does `podfit lint --cluster` find what only the cluster knows, by few requests that only read? */
 import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { stringify } from "yaml";
-import { lintServer } from "../../../lib/cli/lint/lint_cluster.ts";
 import type { Report } from "../../../lib/cli/lint/findings.ts";
-import type { Json } from "../../support/api_objects.ts";
-import { serveCluster } from "../../../lib/embedded/cluster.ts";
+import { lintServer } from "../../../lib/cli/lint/lint_cluster.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { parseAll } from "../../../lib/runtime/yaml.ts";
+import type { Json } from "../../support/api_objects.ts";
 import { ClusterRun } from "../../support/cluster_run.ts";
+import { serveFullCluster } from "../../support/embedded/full_cluster.ts";
 import { runPodfit } from "../../support/podfit_process.ts";
 
 const POLICY = {
@@ -318,7 +318,7 @@ Deno.test("lint says what it could not check, and which right that takes, and fi
 });
 
 Deno.test("podfit lint --cluster asks the cluster of a kubeconfig, and ends with 1, 0 or 2", async () => {
-  await using cluster = await serveCluster({ clock: systemClock });
+  await using cluster = await serveFullCluster({ clock: systemClock });
   const crd = await Deno.readTextFile(new URL("../../../crds/podresourceautoscaler.yaml", import.meta.url));
   const [definition] = parseAll(crd) as readonly Json[];
   await cluster.client.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);

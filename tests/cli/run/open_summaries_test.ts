@@ -1,16 +1,17 @@
 /** What do kubelets get to see of podfit? Asked of kubelets that listen over TLS and ask their API server about it (C54). */
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "#assert";
+import { StartError } from "../../../lib/cli/command/process.ts";
 import { chooseKubeletCredential, openSummaries } from "../../../lib/cli/run/open_source.ts";
 import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
-import { StartError } from "../../../lib/cli/command/process.ts";
+import type { ServedCluster } from "../../../lib/embedded/cluster.ts";
+import { ADMIN } from "../../../lib/embedded/server/http/access.ts";
 import { connect } from "../../../lib/kube/http_transport.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
-import { serveCluster, type ServedCluster } from "../../../lib/embedded/cluster.ts";
-import { ADMIN } from "../../../lib/embedded/server/http/access.ts";
 import { openDirectSource, type SummaryAnswer } from "../../../lib/usage/kubelet/fetch_summary.ts";
 import type { Json } from "../../support/api_objects.ts";
+import { serveFullCluster } from "../../support/embedded/full_cluster.ts";
 import { readRights } from "../../support/rights.ts";
 
 const NEVER = new AbortController().signal;
@@ -74,7 +75,7 @@ interface Account {
 /** A cluster with the rights of deploy/install.yaml but for some kinds, and podfit's account in it. */
 async function start({ without = [] }: { readonly without?: readonly string[] } = {}) {
   await using building = new AsyncDisposableStack();
-  const cluster = building.use(await serveCluster({ clock: systemClock, tokens: new Map([["admin", ADMIN]]) }));
+  const cluster = building.use(await serveFullCluster({ clock: systemClock, tokens: new Map([["admin", ADMIN]]) }));
   const manifests = (await readRights()).filter(({ kind }) => !without.includes(kind));
   for (const manifest of manifests) await cluster.client.create(toCollection(manifest), manifest);
   const login = async (name: string): Promise<Account> => {

@@ -2,11 +2,12 @@
  * The embedded cluster of lib/embedded as a backend, in process and under virtual time: one node of the size of the real
  * one, and podfit's daemon in this process.
  */
-import { parseAll } from "../../../lib/runtime/yaml.ts";
-import type { ApiServer } from "../../../lib/kube/transport.ts";
-import { type Cluster, startCluster } from "../../../lib/embedded/cluster.ts";
-import { ADMIN } from "../../../lib/embedded/server/http/access.ts";
+import type { Cluster } from "../../../lib/embedded/cluster.ts";
 import { isObject, type JsonObject } from "../../../lib/embedded/json.ts";
+import { ADMIN } from "../../../lib/embedded/server/http/access.ts";
+import type { ApiServer } from "../../../lib/kube/transport.ts";
+import { parseAll } from "../../../lib/runtime/yaml.ts";
+import { startFullCluster } from "../../support/embedded/full_cluster.ts";
 import {
   type Backend,
   type Change,
@@ -52,7 +53,7 @@ export async function openEmbeddedCluster(): Promise<Backend> {
   const time = new VirtualTime();
   const { clock } = time;
   const errors: unknown[] = [];
-  const cluster = await startCluster({
+  const cluster = await startFullCluster({
     clock,
     seed: SEED,
     nodes: [NODE],

@@ -2,17 +2,18 @@
  * The process of the API server: the embedded one over TLS, its pods and nodes put straight into its store, as their
  * kubelets would have reported them by now. It first says what its kubelets serve with, and is told their ports.
  */
-import { systemClock } from "../../../lib/runtime/clock.ts";
+import type { JsonObject } from "../../../lib/embedded/json.ts";
 import { toNode, toNodeStatus } from "../../../lib/embedded/kubelet/register.ts";
 import { createObjectsClient, type ObjectsClient } from "../../../lib/embedded/objects_client.ts";
 import { ADMIN } from "../../../lib/embedded/server/http/access.ts";
 import { createAuthority } from "../../../lib/embedded/server/http/certificates.ts";
-import { createApiServer, type EmbeddedApiServer } from "../../../lib/embedded/server/http/handler.ts";
-import type { JsonObject } from "../../../lib/embedded/json.ts";
+import type { EmbeddedApiServer } from "../../../lib/embedded/server/http/handler.ts";
 import { serve, toKubeconfig } from "../../../lib/embedded/server/http/serve.ts";
+import { systemClock } from "../../../lib/runtime/clock.ts";
+import { createFullApiServer } from "../../support/embedded/full_cluster.ts";
 import { createObjects } from "./scale_objects.ts";
-import { listDeployments, nodeConfig, readTemplate, SETTLED_MS, startMachine, type World } from "./scale_world.ts";
 import { hearMessages, say } from "./scale_worker.ts";
+import { listDeployments, nodeConfig, readTemplate, SETTLED_MS, startMachine, type World } from "./scale_world.ts";
 
 const TOKEN = "bench";
 
@@ -20,7 +21,7 @@ const told = hearMessages();
 const authority = await createAuthority("scale bench");
 await say({ kubelets: await authority.issue("kubelet") });
 const { world, ports } = (await told.next()).value as { world: World; ports: readonly number[] };
-const api = createApiServer({ clock: systemClock, random: Math.random, tokens: new Map([[TOKEN, ADMIN]]) });
+const api = createFullApiServer({ clock: systemClock, random: Math.random, tokens: new Map([[TOKEN, ADMIN]]) });
 await createObjects(toClient(api), world);
 for (const deployment of listDeployments(world)) api.store.put("apps/deployments", deployment);
 await putNodes(api, world, ports);

@@ -2,13 +2,12 @@
  * A cluster for thousands of pods: the embedded API server, and kubelets that only answer with usage and enact resizes.
  * No scheduler, no controllers: pods are put where they are to be, and cost next to nothing.
  */
-import { parseAll } from "../../../lib/runtime/yaml.ts";
-import type { Clock } from "../../../lib/runtime/clock.ts";
-import { createApiServer, type EmbeddedApiServer } from "../../../lib/embedded/server/http/handler.ts";
 import type { User } from "../../../lib/embedded/server/http/access.ts";
+import type { EmbeddedApiServer } from "../../../lib/embedded/server/http/handler.ts";
 import { setPodDefaults } from "../../../lib/embedded/server/kinds/pods.ts";
+import type { Clock } from "../../../lib/runtime/clock.ts";
+import { parseAll } from "../../../lib/runtime/yaml.ts";
 import { formatTime } from "../../../lib/units/time.ts";
-import { type SummaryAnswer, toSummaryAnswer } from "./summaries.ts";
 import {
   autoscalerObject,
   deploymentObject,
@@ -17,6 +16,8 @@ import {
   nodeObject,
   podObject,
 } from "../../support/api_objects.ts";
+import { createFullApiServer } from "../../support/embedded/full_cluster.ts";
+import { type SummaryAnswer, toSummaryAnswer } from "./summaries.ts";
 
 /** What a cluster is made of. */
 export interface PlainOptions {
@@ -88,7 +89,12 @@ export class PlainCluster {
   private constructor(options: PlainOptions) {
     const { clock, random, tokens } = options;
     this.#options = options;
-    this.api = createApiServer({ clock, random, historyLimit: HISTORY, ...(tokens === undefined ? {} : { tokens }) });
+    this.api = createFullApiServer({
+      clock,
+      random,
+      historyLimit: HISTORY,
+      ...(tokens === undefined ? {} : { tokens }),
+    });
     this.api.store.collection(IDS.pods).listen(({ kind, entry: { object: pod } }) => this.#see(kind, pod), null);
   }
 

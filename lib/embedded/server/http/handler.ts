@@ -4,7 +4,7 @@
 import type { Clock } from "../../../runtime/clock.ts";
 import { abortable } from "../../../runtime/tasks.ts";
 import { isObject, type JsonObject } from "../../json.ts";
-import { Catalog } from "../kinds/catalog.ts";
+import { Catalog, type CatalogOptions } from "../kinds/catalog.ts";
 import { Refusal } from "../refusal.ts";
 import { Store } from "../store.ts";
 import { seed } from "../write/objects.ts";
@@ -28,7 +28,7 @@ import { answerReview } from "./reviews.ts";
 // pods of a workload or events.
 
 /** What an API server is made of. */
-export interface ApiServerOptions {
+export interface ApiServerOptions extends CatalogOptions {
   readonly clock: Clock;
   /** A number in [0, 1), such as Math.random gives. */
   readonly random: () => number;
@@ -72,7 +72,13 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
   const faults = new Faults(clock);
   const now = () => clock.now() + faults.skewMs;
   const access = new Access(store, tokens);
-  const context = { store, catalog: new Catalog(store), lister: new Lister(() => clock.monotonic()), faults, access };
+  const context = {
+    store,
+    catalog: new Catalog(store, options),
+    lister: new Lister(() => clock.monotonic()),
+    faults,
+    access,
+  };
   seed(store, { now: now(), random });
   return {
     store,

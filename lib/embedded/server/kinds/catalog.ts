@@ -18,11 +18,11 @@ import {
   REPLICA_SET_COLUMNS,
   STATEFUL_SET_COLUMNS,
 } from "./columns.ts";
-import { prepareNewDefinition, setDefinitionDefaults, toCustomTypes, validateDefinition } from "./custom/types.ts";
+import { prepareNewDefinition, setDefinitionDefaults, toCustomTypes } from "./custom_types.ts";
 import { setHpaDefaults, validateHpa } from "./hpas.ts";
 import { setLimitRangeDefaults } from "./limit_ranges.ts";
 import { prepareNewPod, setPodDefaults, validatePod } from "./pods.ts";
-import type { ResourceType } from "./resource_type.ts";
+import { type CreateChecks, NO_CHECKS, type ResourceType } from "./resource_type.ts";
 import {
   hasNewSpec,
   prepareNewNamespace,
@@ -48,21 +48,32 @@ import {
 
 // Which resources does the server have right now: those it was born with, and those that stored definitions define.
 
+/** The kinds of a server, and how objects of custom kinds are checked. */
+export interface CatalogOptions {
+  readonly builtIn?: readonly ResourceType[];
+  /** By default every object is right. */
+  readonly createChecks?: CreateChecks;
+}
+
 /** The types of every resource that is served at the moment. */
 export class Catalog {
   readonly #store: Store;
+  readonly #builtIn: readonly ResourceType[];
+  readonly #createChecks: CreateChecks;
   #types: readonly ResourceType[] | null = null;
 
-  constructor(store: Store) {
+  constructor(store: Store, { builtIn = BUILT_IN, createChecks = () => NO_CHECKS }: CatalogOptions) {
     this.#store = store;
+    this.#builtIn = builtIn;
+    this.#createChecks = createChecks;
     this.#definitions().listen(() => this.#types = null, null);
   }
 
   /** Every type, the built-in ones first. */
   all(): readonly ResourceType[] {
     return this.#types ??= [
-      ...BUILT_IN,
-      ...this.#definitions().list().flatMap(({ object }) => toCustomTypes(object)),
+      ...this.#builtIn,
+      ...this.#definitions().list().flatMap(({ object }) => toCustomTypes(object, this.#createChecks)),
     ];
   }
 
@@ -259,7 +270,6 @@ const ROWS: readonly Row[] = [
     beginsGeneration: hasNewSpec,
     setDefaults: setDefinitionDefaults,
     prepareNew: prepareNewDefinition,
-    validate: validateDefinition,
   },
 ];
 

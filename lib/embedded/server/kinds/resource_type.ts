@@ -42,6 +42,20 @@ export interface ResourceType extends Named {
   readonly schema: JsonObject | null;
 }
 
+/** The checks of the objects of one custom kind, by its schema. */
+export interface SchemaChecks {
+  /** The problems of an object; `before` is `null` for a new one. */
+  readonly check: (object: JsonObject, before: JsonObject | null) => readonly Problem[];
+  /** The problems of an object whose status alone is written. */
+  readonly checkStatus: (object: JsonObject, before: JsonObject) => readonly Problem[];
+}
+
+/** Makes the checks of a schema. */
+export type CreateChecks = (schema: JsonObject) => SchemaChecks;
+
+/** Every object is right: the schema's defaults and fields are applied all the same. */
+export const NO_CHECKS: SchemaChecks = { check: () => [], checkStatus: () => [] };
+
 /** Paths of fields. */
 export interface ScalePaths {
   readonly replicas: readonly string[];

@@ -1,11 +1,11 @@
 /** The real kubectl against the embedded API server, as a user would meet it. Ignored where there is no kubectl. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
-import { systemClock } from "../../../../lib/runtime/clock.ts";
-import { createApiServer } from "../../../../lib/embedded/server/http/handler.ts";
 import { serve, toKubeconfig } from "../../../../lib/embedded/server/http/serve.ts";
+import { systemClock } from "../../../../lib/runtime/clock.ts";
 import { hasKubectl, kubectlCommand } from "../../../e2e/support/kubectl.ts";
 import { readLines } from "../../../e2e/support/lines.ts";
 import type { Json } from "../../../support/api_objects.ts";
+import { createFullApiServer } from "../../../support/embedded/full_cluster.ts";
 import { podManifest } from "../../../support/sim_server.ts";
 
 const ignore = !await hasKubectl();
@@ -51,7 +51,7 @@ class Kubectl implements AsyncDisposable {
 }
 
 async function start(): Promise<Kubectl> {
-  const served = await serve(createApiServer({ clock: systemClock, random: Math.random }).handle);
+  const served = await serve(createFullApiServer({ clock: systemClock, random: Math.random }).handle);
   const dir = await Deno.makeTempDir();
   await Deno.writeTextFile(`${dir}/config`, toKubeconfig(served));
   return new Kubectl(served, dir);

@@ -1,13 +1,13 @@
 /** The embedded API server over real connections: TLS that clients trust, kubeconfigs, another certificate. */
 import { assert, assertEquals, assertMatch } from "#assert";
+import { serve, toKubeconfig } from "../../../../lib/embedded/server/http/serve.ts";
 import { connect } from "../../../../lib/kube/http_transport.ts";
 import { fetchPage, type KubeObject } from "../../../../lib/kube/list.ts";
 import { systemClock } from "../../../../lib/runtime/clock.ts";
-import { createApiServer } from "../../../../lib/embedded/server/http/handler.ts";
-import { serve, toKubeconfig } from "../../../../lib/embedded/server/http/serve.ts";
+import { createFullApiServer } from "../../../support/embedded/full_cluster.ts";
 
 function start() {
-  return createApiServer({ clock: systemClock, random: Math.random });
+  return createFullApiServer({ clock: systemClock, random: Math.random });
 }
 
 /** Names of the namespaces, by way of a kubeconfig. */

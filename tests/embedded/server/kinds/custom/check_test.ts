@@ -3,10 +3,10 @@
  * the same manifests, word for word.
  */
 import { assertEquals } from "#assert";
-import { createChecks } from "../../../../../lib/embedded/server/kinds/custom/check.ts";
-import { prune } from "../../../../../lib/embedded/server/kinds/custom/types.ts";
+import { prune } from "../../../../../lib/embedded/server/kinds/custom_types.ts";
 import type { Json } from "../../../../support/api_objects.ts";
 import { readDefinition } from "../../../../support/definition.ts";
+import { createChecks } from "../../../../support/embedded/custom/check.ts";
 import {
   DOWN,
   type Edits,

@@ -1,7 +1,7 @@
 /** What the embedded API server demands of a CustomResourceDefinition: names, patterns and rules that it can evaluate. */
 import { assert, assertEquals, assertStringIncludes } from "#assert";
-import { validateDefinition } from "../../../../../lib/embedded/server/kinds/custom/types.ts";
 import type { Json } from "../../../../support/api_objects.ts";
+import { validateDefinition } from "../../../../support/embedded/custom/definition.ts";
 
 function definition(schema: Json): Json {
   return {

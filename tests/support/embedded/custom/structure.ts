@@ -2,8 +2,8 @@
  * Does a value have the structure of its schema, and in which words is a failure reported?
  */
 import { type OutputUnit, type Schema, Validator } from "@cfworker/json-schema";
-import { isObject, type Json, type JsonObject, textAt } from "../../../json.ts";
-import { type Problem, required, showValue, unsupportedValue } from "../../refusal.ts";
+import { isObject, type Json, type JsonObject, textAt } from "../../../../lib/embedded/json.ts";
+import { type Problem, required, showValue, unsupportedValue } from "../../../../lib/embedded/server/refusal.ts";
 import { findAt, type Finding, formatPath } from "./finding.ts";
 
 // Does a value have the structure that a schema asks for? A JSON Schema validator finds what fails; the words are

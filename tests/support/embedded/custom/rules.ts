@@ -2,9 +2,17 @@
  * Which rules of a schema (`x-kubernetes-validations`, CEL) does an object break?
  */
 import { Environment } from "@marcbachmann/cel-js";
-import { compareQuantities } from "../../../../units/quantity.ts";
-import { isObject, isSame, type Json, type JsonObject, listAt, objectAt, textAt } from "../../../json.ts";
-import { type Problem, showValue } from "../../refusal.ts";
+import {
+  isObject,
+  isSame,
+  type Json,
+  type JsonObject,
+  listAt,
+  objectAt,
+  textAt,
+} from "../../../../lib/embedded/json.ts";
+import { type Problem, showValue } from "../../../../lib/embedded/server/refusal.ts";
+import { compareQuantities } from "../../../../lib/units/quantity.ts";
 import { findFormer, toFieldProblem } from "./finding.ts";
 
 // Evaluates the rules of a schema (`x-kubernetes-validations`) for an object. They are compiled once per definition; a

@@ -1,8 +1,8 @@
 /**
  * Where is something wrong in an object, and may an update leave it so (ratcheting)?
  */
-import { isObject, isSame, type Json, type JsonObject, objectAt, textsAt } from "../../../json.ts";
-import { duplicateValue, type Problem, showValue } from "../../refusal.ts";
+import { isObject, isSame, type Json, type JsonObject, objectAt, textsAt } from "../../../../lib/embedded/json.ts";
+import { duplicateValue, type Problem, showValue } from "../../../../lib/embedded/server/refusal.ts";
 
 // What a schema finds wrong with an object, and where: the place decides whether an update may leave it as it was.
 

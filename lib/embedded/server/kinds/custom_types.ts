@@ -3,7 +3,7 @@
  *
  * The defaults and checks of definitions themselves are here too.
  */
-import { formatTime } from "../../../../units/time.ts";
+import { formatTime } from "../../../units/time.ts";
 import {
   isObject,
   isSame,
@@ -15,20 +15,18 @@ import {
   setDefaults,
   textAt,
   textsAt,
-} from "../../../json.ts";
-import { invalidValue, type Problem, required } from "../../refusal.ts";
-import { toCustomColumns } from "../columns.ts";
-import type { ResourceType, ScalePaths } from "../resource_type.ts";
-import { createChecks } from "./check.ts";
-import { compileExpression } from "./rules.ts";
+} from "../../json.ts";
+import { toCustomColumns } from "./columns.ts";
+import type { CreateChecks, ResourceType, ScalePaths } from "./resource_type.ts";
 
 // Custom resources: the kinds that stored CustomResourceDefinitions define, with the defaults, the checks and the
 // columns of their schemas.
 
 /** The resource of each version that a definition serves. */
-export function toCustomTypes(definition: JsonObject): readonly ResourceType[] {
+export function toCustomTypes(definition: JsonObject, createChecks: CreateChecks): readonly ResourceType[] {
   const spec = objectAt(definition, "spec");
-  return listAt(spec, "versions").filter(({ served }) => served === true).map((version) => toType(spec, version));
+  return listAt(spec, "versions").filter(({ served }) => served === true)
+    .map((version) => toType(spec, version, createChecks));
 }
 
 // What does a schema leave of an object that was sent? Defaults are filled in, fields and nulls that it does not know
@@ -85,22 +83,7 @@ export function prepareNewDefinition(definition: JsonObject, { now }: { readonly
   };
 }
 
-/** Every problem of a definition. */
-export function validateDefinition(definition: JsonObject): readonly Problem[] {
-  const spec = objectAt(definition, "spec");
-  const name = `${textAt(spec, "names", "plural")}.${textAt(spec, "group")}`;
-  const own = textAt(definition, "metadata", "name");
-  return [
-    ...(own === name ? [] : [invalidValue("metadata.name", own, 'must be spec.names.plural+"."+spec.group')]),
-    ...(["Namespaced", "Cluster"].includes(textAt(spec, "scope")) ? [] : [required("spec.scope")]),
-    ...(listAt(spec, "versions").length > 0 ? [] : [required("spec.versions")]),
-    ...listAt(spec, "versions").flatMap((version) =>
-      validateSchema(objectAt(version, "schema", "openAPIV3Schema"), "spec.validation.openAPIV3Schema")
-    ),
-  ];
-}
-
-function toType(spec: JsonObject, version: JsonObject): ResourceType {
+function toType(spec: JsonObject, version: JsonObject, createChecks: CreateChecks): ResourceType {
   const names = objectAt(spec, "names");
   const schema = objectAt(version, "schema", "openAPIV3Schema");
   const hasStatus = isObject(objectAt(version, "subresources").status);
@@ -176,55 +159,4 @@ function propertyOf(schema: JsonObject, key: string): JsonObject | null {
 
 function isOpen(schema: JsonObject): boolean {
   return schema["x-kubernetes-preserve-unknown-fields"] === true || schema.additionalProperties === true;
-}
-
-/** The rules that are no expressions, and patterns that are none, of a schema and those below it. */
-function validateSchema(schema: JsonObject, field: string): readonly Problem[] {
-  const below = Object.entries(objectAt(schema, "properties")).flatMap(([key, property]) =>
-    isObject(property) ? validateSchema(property, `${field}.properties[${key}]`) : []
-  );
-  const others = ["items", "additionalProperties"].flatMap((key) => {
-    const one = schema[key];
-    return isObject(one) ? validateSchema(one, `${field}.${key}`) : [];
-  });
-  const rules = listAt(schema, "x-kubernetes-validations").flatMap((rule, index) =>
-    validateRule(rule, `${field}.x-kubernetes-validations[${index}].rule`)
-  );
-  return [...validatePattern(schema.pattern, `${field}.pattern`), ...rules, ...below, ...others];
-}
-
-function validatePattern(pattern: Json | undefined, field: string): readonly Problem[] {
-  if (typeof pattern !== "string") return [];
-  try {
-    new RegExp(pattern, "u");
-    return [];
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return [invalidValue(field, pattern, `must be a valid regular expression, but isn't: ${why}`)];
-  }
-}
-
-/** Rules that compare with the former value, and messages made by expressions, are refused rather than left out. */
-function validateRule(rule: JsonObject, field: string): readonly Problem[] {
-  const refuse = (why: string) => [invalidValue(field, toGoRule(rule), why)];
-  if (/\boldSelf\b/.test(textAt(rule, "rule"))) return refuse("oldSelf is not supported by this API server");
-  if (textAt(rule, "messageExpression") !== "") return refuse("messageExpression is not supported by this API server");
-  try {
-    compileExpression(textAt(rule, "rule"));
-    return [];
-  } catch (error) {
-    return refuse(`compilation failed: ERROR: ${error instanceof Error ? error.message : error}`);
-  }
-}
-
-/** A rule as the API server shows it: the fields of its struct in Go. */
-function toGoRule(rule: JsonObject): JsonObject {
-  return {
-    Rule: textAt(rule, "rule"),
-    Message: textAt(rule, "message"),
-    MessageExpression: textAt(rule, "messageExpression"),
-    Reason: textAt(rule, "reason") || null,
-    FieldPath: textAt(rule, "fieldPath"),
-    OptionalOldSelf: rule.optionalOldSelf ?? null,
-  };
 }

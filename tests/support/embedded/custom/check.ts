@@ -1,22 +1,15 @@
 /**
  * What is wrong with a custom resource, by its schema? Structure, lists and rules, in the order of the API server.
  */
-import { type JsonObject, objectAt } from "../../../json.ts";
-import type { Problem } from "../../refusal.ts";
+import { type JsonObject, objectAt } from "../../../../lib/embedded/json.ts";
+import type { SchemaChecks } from "../../../../lib/embedded/server/kinds/resource_type.ts";
+import type { Problem } from "../../../../lib/embedded/server/refusal.ts";
 import { dropUnchanged, type Finding, findRepeated } from "./finding.ts";
 import { compileRules, findBroken, type RuleNode } from "./rules.ts";
 import { type CheckStructure, compileStructure } from "./structure.ts";
 
 // What is wrong with a custom resource, by the schema of its definition: structure, lists and rules, asked in the
 // order of the API server, which leaves the rules out where the structure does not let them be asked.
-
-/** The checks of one schema. */
-interface SchemaChecks {
-  /** The problems of an object; `before` is `null` for a new one. */
-  readonly check: (object: JsonObject, before: JsonObject | null) => readonly Problem[];
-  /** The problems of an object whose status alone is written. */
-  readonly checkStatus: (object: JsonObject, before: JsonObject) => readonly Problem[];
-}
 
 /** Compiles a schema once, the first time that an object is checked. */
 export function createChecks(schema: JsonObject): SchemaChecks {
