@@ -7,19 +7,20 @@ import { draw } from "../simulate/model/random.ts";
 import type { KubeletRequest } from "../usage/kubelet/client.ts";
 import { openDirectSource, type SummarySource } from "../usage/kubelet/fetch_summary.ts";
 import { uidOf } from "./controllers/cache.ts";
-import { runControllers } from "./controllers/controllers.ts";
+import { type ControllerSet, DEMO_CONTROLLERS, runControllers } from "./controllers/controllers.ts";
 import { textAt } from "./json.ts";
 import { ADMIT_ALL, reviewAccess } from "./kubelet/access.ts";
+import type { KubeletAnswers } from "./kubelet/kubelet.ts";
 import type { Limits } from "./kubelet/load_server.ts";
 import type { LoadSetting } from "./kubelet/loads.ts";
 import type { LoadRef } from "./kubelet/machine.ts";
-import { createMetricsServer } from "./metrics_server.ts";
 import { type ClusterNode, createProxy, type NodeAddress, type NodeSpec, startNode } from "./node.ts";
 import { createObjectsClient, type ObjectsClient } from "./objects_client.ts";
 import { ADMIN, type User } from "./server/http/access.ts";
 import { createAuthority } from "./server/http/certificates.ts";
 import { type ApiServerOptions, createApiServer, type EmbeddedApiServer } from "./server/http/handler.ts";
 import { serve, type Served, toKubeconfig } from "./server/http/serve.ts";
+import type { Store } from "./server/store.ts";
 import { createWorkloadLoads, type WorkloadLoad, type WorkloadRef } from "./workload_loads.ts";
 
 // A whole cluster in one process: API server, controllers and kubelets. `startCluster` is called in process and runs
@@ -35,12 +36,32 @@ export interface ClusterOptions {
   readonly nodes?: readonly NodeSpec[];
   /** Bearer tokens and their users. Without them neither the API server nor kubelets ask for one. */
   readonly tokens?: ReadonlyMap<string, User>;
-  /** Whether `metrics.k8s.io` is served; it is not, by default. */
-  readonly hasMetricsServer?: boolean;
+  /** Those of the demo by default. */
+  readonly controllers?: ControllerSet;
+  /** More paths that kubelets answer. */
+  readonly kubeletAnswers?: KubeletAnswers;
+  /** Makes the server of another group, such as metrics.k8s.io. */
+  readonly extend?: (parts: ExtensionParts) => Extension;
   /** How its API server differs from that of the demo. */
   readonly api?: Partial<ApiServerOptions>;
   /** Receives each failure within the cluster; what failed is tried again. */
   readonly onError?: (error: unknown) => void;
+}
+
+/** What the server of another group works with. */
+export interface ExtensionParts {
+  readonly nodes: ReadonlyMap<string, ClusterNode>;
+  readonly store: () => Store;
+  readonly clock: Clock;
+  /** Its own for kubelets; `null` where they ask for none. */
+  readonly token: string | null;
+}
+
+/** The server of another group, which runs as long as the cluster does. */
+export interface Extension {
+  readonly run: (signal: AbortSignal) => Promise<void>;
+  /** Answers what is asked of its group; `null` for another group. Throws a Refusal. */
+  readonly answer: NonNullable<ApiServerOptions["aggregate"]>;
 }
 
 /** A running cluster. Disposing of it ends its controllers and kubelets. */
@@ -101,19 +122,20 @@ const ORIGIN = "https://embedded.cluster";
 type OpenAddress = (handle: Transport, index: number) => Promise<NodeAddress & AsyncDisposable>;
 
 async function assemble(options: ClusterOptions, settle: OpenAddress): Promise<Cluster> {
-  const { clock, seed = "podfit", tokens, hasMetricsServer = false, onError = () => {} } = options;
+  const { clock, seed = "podfit", tokens, controllers = DEMO_CONTROLLERS, kubeletAnswers = {}, onError = () => {} } =
+    options;
   const stack = new AsyncDisposableStack();
   let drawn = 0;
   const random = () => draw([seed, "random", drawn++]);
   const nodes = new Map<string, ClusterNode>();
   const token = tokens === undefined ? null : INTERNAL_TOKEN;
-  const metricsServer = createMetricsServer({ nodes, store: () => api.store, clock, token });
+  const extension = options.extend?.({ nodes, store: () => api.store, clock, token });
   const api: EmbeddedApiServer = createApiServer({
     ...options.api,
     clock,
     random,
     proxy: createProxy(nodes, token),
-    aggregate: hasMetricsServer ? metricsServer.answer : () => null,
+    aggregate: extension?.answer ?? (() => null),
     ...(tokens === undefined ? {} : { tokens: new Map([...tokens, [INTERNAL_TOKEN, ADMIN]]) }),
   });
   const connect = (token: string | null = null) => toServer(api, token);
@@ -123,12 +145,12 @@ async function assemble(options: ClusterOptions, settle: OpenAddress): Promise<C
   const client = createObjectsClient({ server: internal, clock, agent: "kubectl", signal });
   const kubeletClient = createObjectsClient({ server: internal, clock, agent: "kubelet", signal });
   const checkAccess = tokens === undefined ? ADMIT_ALL : reviewAccess(kubeletClient);
-  const controllers = runControllers({ server: internal, clock, random, onError }, signal);
-  const metered = hasMetricsServer ? metricsServer.run(signal) : Promise.resolve();
+  const controlled = runControllers({ ...controllers, server: internal, clock, random, onError }, signal);
+  const extended = extension?.run(signal);
   stack.defer(async () => {
     ending.abort();
-    await controllers;
-    await metered;
+    await controlled;
+    await extended;
   });
 
   async function addNode(spec: NodeSpec): Promise<ClusterNode> {
@@ -149,6 +171,7 @@ async function assemble(options: ClusterOptions, settle: OpenAddress): Promise<C
       random,
       onError,
       checkAccess,
+      answers: kubeletAnswers,
     });
     nodes.set(name, stack.use(node));
     return node;

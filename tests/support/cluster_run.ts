@@ -6,7 +6,7 @@ import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/cluster/facts.ts";
 import { createDaemon, type DaemonOptions } from "../../lib/daemon/daemon.ts";
 import type { CheckResult } from "../../lib/daemon/health.ts";
 import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts";
-import type { Cluster, ClusterOptions } from "../../lib/embedded/cluster.ts";
+import type { Cluster } from "../../lib/embedded/cluster.ts";
 import type { ApiServer } from "../../lib/kube/transport.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { parseAll } from "../../lib/runtime/yaml.ts";
@@ -17,7 +17,7 @@ import { openMetricsApi } from "../../lib/usage/metrics_api/watch.ts";
 import type { WatchUsage } from "../../lib/usage/source.ts";
 import type { Json } from "./api_objects.ts";
 import { type CgroupFilesOptions, createCgroupFiles } from "./embedded/cgroup_files.ts";
-import { startFullCluster } from "./embedded/full_cluster.ts";
+import { type FullClusterOptions, startFullCluster } from "./embedded/full_cluster.ts";
 import { Pausable } from "./pausable.ts";
 import { VirtualClock } from "./virtual_clock.ts";
 
@@ -38,7 +38,7 @@ export class ClusterRun implements AsyncDisposable {
     this.errors = errors;
   }
 
-  static async start(options: Partial<ClusterOptions> = {}): Promise<ClusterRun> {
+  static async start(options: Partial<FullClusterOptions> = {}): Promise<ClusterRun> {
     const clock = new VirtualClock();
     const errors: unknown[] = [];
     const cluster = await startFullCluster({ clock, onError: (error) => errors.push(error), ...options });

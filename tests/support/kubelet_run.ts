@@ -4,9 +4,10 @@
  */
 import { createKubelet, type Kubelet, type KubeletOptions } from "../../lib/embedded/kubelet/kubelet.ts";
 import type { NodeConfig } from "../../lib/embedded/model/state.ts";
-import type { Json } from "./api_objects.ts";
-import { expectOk, ORIGIN, SimServer } from "./sim_server.ts";
 import type { ApiServerOptions } from "../../lib/embedded/server/http/handler.ts";
+import type { Json } from "./api_objects.ts";
+import { RESOURCE_METRICS } from "./embedded/resource_metrics.ts";
+import { expectOk, ORIGIN, SimServer } from "./sim_server.ts";
 
 export const GI = 2 ** 30;
 
@@ -41,6 +42,7 @@ export class KubeletRun implements AsyncDisposable {
       node: { config: NODE, port: 10250 },
       clock: this.server.clock,
       random: () => 0.5,
+      answers: RESOURCE_METRICS,
       onError: (error) => this.errors.push(error),
       ...options,
     });

@@ -9,7 +9,7 @@ import { type JsonObject, listAt, textAt } from "../json.ts";
 // What controllers know of the cluster: the kinds they look at, kept current by list and watch. What a controller
 // wrote is put in at once, so that it never acts twice for want of its own news; older news is passed over.
 
-/** The collections that controllers watch, by kind. */
+/** The collections that controllers can watch, by kind. */
 export const WATCHED = {
   nodes: "/api/v1/nodes",
   leases: "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases",
@@ -27,6 +27,7 @@ export type Watched = keyof typeof WATCHED;
 
 /** What a cache is filled from. */
 interface CacheOptions {
+  readonly kinds: readonly Watched[];
   readonly server: Pick<ApiServer, "origin" | "transport">;
   readonly clock: Clock;
   readonly random: () => number;
@@ -49,10 +50,15 @@ export class Cache {
   readonly #options: CacheOptions;
   readonly #shelves = new Map<Watched, CachedKind>();
   readonly #gone = new Set<string>();
-  readonly #unsynced = new Set<Watched>(Object.keys(WATCHED) as Watched[]);
+  readonly #unsynced: Set<Watched>;
 
   constructor(options: CacheOptions) {
     this.#options = options;
+    this.#unsynced = new Set(options.kinds);
+  }
+
+  get kinds(): readonly Watched[] {
+    return this.#options.kinds;
   }
 
   /** Until then nothing is known for sure to be missing. */
@@ -101,7 +107,7 @@ export class Cache {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all((Object.keys(WATCHED) as Watched[]).map((kind) => this.#watch(kind, signal)));
+    await Promise.all(this.kinds.map((kind) => this.#watch(kind, signal)));
   }
 
   async #watch(kind: Watched, signal: AbortSignal): Promise<void> {

@@ -5,14 +5,11 @@ import type { ApiServer } from "../../kube/transport.ts";
 import { backoffMs } from "../../runtime/backoff.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { createObjectsClient } from "../objects_client.ts";
-import { Cache } from "./cache.ts";
+import { Cache, type Watched } from "./cache.ts";
 import type { Context, Control } from "./context.ts";
-import { controlDaemonSets } from "./daemon_sets.ts";
 import { controlDeployments, controlReplicaSets } from "./deployments.ts";
 import { collectGarbage, controlNamespaces } from "./garbage.ts";
-import { controlNodes } from "./node_lifecycle.ts";
 import { createScheduler } from "./scheduler.ts";
-import { controlStatefulSets } from "./stateful_sets.ts";
 
 // The controllers and the scheduler of an embedded cluster: clients of its API server, each a level-based loop over
 // what list and watch tell.
@@ -27,6 +24,7 @@ export async function runControllers(options: ControllersOptions, signal: AbortS
   const { server, clock, random, onError } = options;
   const loops: { readonly control: Control; readonly reconciler: Reconciler }[] = [];
   const cache = new Cache({
+    kinds: options.kinds,
     server,
     clock,
     random,
@@ -38,7 +36,7 @@ export async function runControllers(options: ControllersOptions, signal: AbortS
     },
   });
   const client = createObjectsClient({ server, clock, agent: "kube-controller-manager", signal });
-  for (const create of CONTROLLERS) {
+  for (const create of options.controllers) {
     const control = create({ cache, client, clock, random });
     loops.push({ control, reconciler: new Reconciler({ clock, random, onError, reconcile: control.reconcile }) });
   }
@@ -116,7 +114,7 @@ export class Reconciler {
 }
 
 /** What the controllers of a cluster work with. */
-interface ControllersOptions {
+interface ControllersOptions extends ControllerSet {
   readonly server: Pick<ApiServer, "origin" | "transport">;
   readonly clock: Clock;
   readonly random: () => number;
@@ -124,16 +122,17 @@ interface ControllersOptions {
   readonly onError: (error: unknown) => void;
 }
 
-const CONTROLLERS: readonly ((context: Context) => Control)[] = [
-  controlNamespaces,
-  controlDeployments,
-  controlReplicaSets,
-  controlStatefulSets,
-  controlDaemonSets,
-  createScheduler,
-  controlNodes,
-  collectGarbage,
-];
+/** The controllers that run, and the kinds that they watch. */
+export interface ControllerSet {
+  readonly kinds: readonly Watched[];
+  readonly controllers: readonly ((context: Context) => Control)[];
+}
+
+/** What the demo needs: Deployments on nodes that stay. */
+export const DEMO_CONTROLLERS: ControllerSet = {
+  kinds: ["nodes", "namespaces", "serviceaccounts", "pods", "replicasets", "deployments"],
+  controllers: [controlNamespaces, controlDeployments, controlReplicaSets, createScheduler, collectGarbage],
+};
 
 /** What a reconciler does with each key, and how it waits after a failure. */
 interface ReconcilerOptions {

@@ -41,7 +41,7 @@ export function collectGarbage(context: Context): Control {
       const owner = object === null ? null : getController(object);
       if (object === null || owner === null || isDeleting(object)) return;
       const ownerKind = OWNERS[owner.kind];
-      if (ownerKind === undefined) return;
+      if (ownerKind === undefined || !cache.kinds.includes(ownerKind)) return;
       const found = cache.get(ownerKind, `${textAt(object, "metadata", "namespace")}/${owner.name}`);
       if (found === null || uidOf(found) !== owner.uid) await deleteObject(context, kind, object);
     },

@@ -15,7 +15,6 @@ import { ADMIT_ALL, type CheckAccess } from "./access.ts";
 import { createLoadServer, type LoadServer } from "./load_server.ts";
 import { Machine, type Share } from "./machine.ts";
 import { keepRegistered, type NodeOptions } from "./register.ts";
-import { RESOURCE_METRICS_TYPE, writeResourceMetrics } from "./resource_metrics.ts";
 import { toGated, toStatusPatch, WriteQueue } from "./status_writer.ts";
 
 // A kubelet without containers: a client of any API server that registers a Node, runs the pods bound to it in the
@@ -35,7 +34,12 @@ export interface KubeletOptions {
   /** Its clock is ahead of the others' by so much. */
   readonly skewMs?: number;
   readonly checkAccess?: CheckAccess;
+  /** More paths that it answers. */
+  readonly answers?: KubeletAnswers;
 }
+
+/** The answers of a kubelet to GET, by path. */
+export type KubeletAnswers = Readonly<Record<string, (machine: Machine) => Response>>;
 
 /** The kubelet of one node. It does nothing until it is run. */
 export interface Kubelet {
@@ -53,7 +57,8 @@ export interface Kubelet {
 
 /** A kubelet for a node that need not be registered yet. */
 export function createKubelet(options: KubeletOptions): Kubelet {
-  const { server, node, clock, random, onError = () => {}, skewMs = 0, checkAccess = ADMIT_ALL } = options;
+  const { server, node, clock, random, onError = () => {}, skewMs = 0, checkAccess = ADMIT_ALL, answers = {} } =
+    options;
   const { name } = node.config;
   const ending = { signal: new AbortController().signal };
   const client = createObjectsClient({
@@ -182,7 +187,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
 
   return {
     run,
-    handle: createAnswer({ name, machine, now, checkAccess }),
+    handle: createAnswer({ name, machine, now, checkAccess, answers }),
     loads: createLoadServer(machine, () => wake()),
     share(uid, shares) {
       machine.advance();
@@ -234,10 +239,12 @@ interface AnswerOptions {
   /** The time of the node's clock. */
   readonly now: () => number;
   readonly checkAccess: CheckAccess;
+  readonly answers?: KubeletAnswers;
 }
 
-function answerPath({ method, url }: Request, { machine }: AnswerOptions): Response {
-  const answer = ANSWERS[new URL(url).pathname];
+function answerPath({ method, url }: Request, { machine, answers = {} }: AnswerOptions): Response {
+  const { pathname } = new URL(url);
+  const answer = ANSWERS[pathname] ?? answers[pathname];
   if (answer === undefined) return new Response("404 page not found\n", { status: 404, headers: TEXT });
   if (method !== "GET" && method !== "HEAD") {
     return new Response("405: Method Not Allowed", { status: 405, headers: { ...TEXT, allow: "GET, HEAD" } });
@@ -247,12 +254,8 @@ function answerPath({ method, url }: Request, { machine }: AnswerOptions): Respo
 
 const TEXT = { "content-type": "text/plain; charset=utf-8" };
 
-const ANSWERS: Readonly<Record<string, (machine: Machine) => Response>> = {
+const ANSWERS: KubeletAnswers = {
   "/healthz": () => new Response("ok", { headers: TEXT }),
-  "/metrics/resource": (machine) =>
-    new Response(writeResourceMetrics(machine.computeSummary()), {
-      headers: { "content-type": RESOURCE_METRICS_TYPE },
-    }),
   "/pods": ({ pods }) => Response.json({ kind: "PodList", apiVersion: "v1", metadata: {}, items: pods }),
   "/stats/summary": (machine) => Response.json(machine.computeSummary()),
 };

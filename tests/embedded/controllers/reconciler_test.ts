@@ -2,8 +2,8 @@
 import { assertEquals } from "#assert";
 import { Cache } from "../../../lib/embedded/controllers/cache.ts";
 import { Reconciler } from "../../../lib/embedded/controllers/controllers.ts";
-import { settleEventLoop, VirtualClock } from "../../support/virtual_clock.ts";
 import type { Json } from "../../support/api_objects.ts";
+import { settleEventLoop, VirtualClock } from "../../support/virtual_clock.ts";
 
 function start(reconcile: (key: string) => Promise<number | void>) {
   const clock = new VirtualClock();
@@ -53,6 +53,7 @@ Deno.test("a key is reconciled again when it asks, and after growing waits when 
 Deno.test("a cache passes over news that is older than what was written, and of what is gone", () => {
   const told: string[] = [];
   const cache = new Cache({
+    kinds: ["pods"],
     server: { origin: "http://none", transport: () => Promise.reject(new Error("nobody")) },
     clock: new VirtualClock(),
     random: () => 1,

@@ -1,6 +1,6 @@
 /** `/metrics/resource`: the summary's numbers in the text that metrics-server reads of a real kubelet. */
 import { assertEquals } from "#assert";
-import { writeResourceMetrics } from "../../../lib/embedded/kubelet/resource_metrics.ts";
+import { writeResourceMetrics } from "../../support/embedded/resource_metrics.ts";
 import { KubeletRun, load } from "../../support/kubelet_run.ts";
 
 const TIME = "2026-11-20T11:00:05Z";

@@ -41,11 +41,12 @@ export function answerResource(context: AnswerContext, request: ResourceRequest)
   const options = verb.startsWith("delete") ? toDeleteOptions(body, query) : {};
   const manager = query.get("fieldManager") ??
     (request.contentType.startsWith("application/apply") ? "" : request.agent);
-  const { store, now, random } = context;
+  const { store, admission, now, random } = context;
   const isStrict = query.get("fieldValidation") === "Strict";
   const isWhole = verb === "create" || verb === "update";
   const write: WriteContext = {
     store,
+    admission,
     now,
     random,
     type,

@@ -7,6 +7,7 @@ import { isObject, type JsonObject } from "../../json.ts";
 import { Catalog, type CatalogOptions } from "../kinds/catalog.ts";
 import { Refusal } from "../refusal.ts";
 import { Store } from "../store.ts";
+import { type Admission, CAPACITY_ADMISSION } from "../write/admission.ts";
 import { seed } from "../write/objects.ts";
 import { Access, type User } from "./access.ts";
 import { answerResource } from "./answer.ts";
@@ -34,6 +35,8 @@ export interface ApiServerOptions extends CatalogOptions {
   readonly random: () => number;
   /** Bearer tokens; without them whoever sends none is the administrator. */
   readonly tokens?: ReadonlyMap<string, User>;
+  /** By default a resize beyond the node is refused, and nothing else. */
+  readonly admission?: Admission;
   /** Changes that a watch can start from, per resource. */
   readonly historyLimit?: number;
   /** Answers `nodes/NAME/proxy/PATH` and `pods/NAME/proxy/PATH`, which are 503 without it. */
@@ -67,13 +70,22 @@ export interface EmbeddedApiServer {
 
 /** An API server with the namespaces of a new cluster and nothing else. */
 export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
-  const { clock, random, tokens = null, historyLimit = 10_000, proxy = null, aggregate = () => null } = options;
+  const {
+    clock,
+    random,
+    tokens = null,
+    historyLimit = 10_000,
+    proxy = null,
+    aggregate = () => null,
+    admission = CAPACITY_ADMISSION,
+  } = options;
   const store = new Store({ historyLimit });
   const faults = new Faults(clock);
   const now = () => clock.now() + faults.skewMs;
   const access = new Access(store, tokens);
   const context = {
     store,
+    admission,
     catalog: new Catalog(store, options),
     lister: new Lister(() => clock.monotonic()),
     faults,

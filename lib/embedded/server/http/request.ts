@@ -2,21 +2,23 @@
  * What does a request ask for? Its path, its verb and its body, within bounds.
  */
 import type { Clock } from "../../../runtime/clock.ts";
+import { parse as parseYaml } from "../../../runtime/yaml.ts";
 import type { Json } from "../../json.ts";
 import type { Catalog } from "../kinds/catalog.ts";
 import type { ResourceType } from "../kinds/resource_type.ts";
 import { badRequest, tooLargeBody, unsupportedMediaType } from "../refusal.ts";
 import type { Store } from "../store.ts";
+import type { Admission } from "../write/admission.ts";
 import type { Access } from "./access.ts";
 import type { Lister } from "./list.ts";
 import type { OpenWatch } from "./watch.ts";
-import { parse as parseYaml } from "../../../runtime/yaml.ts";
 
 // What a request for a resource and its answer consist of, between the handler and those who answer it.
 
 /** What every answer is made from. */
 export interface AnswerContext {
   readonly store: Store;
+  readonly admission: Admission;
   readonly catalog: Catalog;
   readonly lister: Lister;
   readonly access: Access;

@@ -20,7 +20,6 @@ import {
 } from "./columns.ts";
 import { prepareNewDefinition, setDefinitionDefaults, toCustomTypes } from "./custom_types.ts";
 import { setHpaDefaults, validateHpa } from "./hpas.ts";
-import { setLimitRangeDefaults } from "./limit_ranges.ts";
 import { prepareNewPod, setPodDefaults, validatePod } from "./pods.ts";
 import { type CreateChecks, NO_CHECKS, type ResourceType } from "./resource_type.ts";
 import {
@@ -177,7 +176,6 @@ const ROWS: readonly Row[] = [
     kind: "LimitRange",
     shortNames: ["limits"],
     columns: CREATED_COLUMNS,
-    setDefaults: setLimitRangeDefaults,
   },
   {
     plural: "resourcequotas",

@@ -33,7 +33,7 @@ import {
   versionOnCreate,
 } from "../refusal.ts";
 import { Entry, type Store } from "../store.ts";
-import { admitPod, followPod, giveLimitDefaults, recountQuotas } from "./admission.ts";
+import type { Admission } from "./admission.ts";
 import { trackUpdate, type Writer } from "./fields.ts";
 import { checkAddress, type Place, toNewDraft, toNextDraft, toSuffix, toUid } from "./objects.ts";
 
@@ -43,6 +43,7 @@ import { checkAddress, type Place, toNewDraft, toNextDraft, toSuffix, toUid } fr
 /** What a write is made with, and by whom. */
 export interface WriteContext extends Place {
   readonly store: Store;
+  readonly admission: Admission;
   readonly now: number;
   readonly random: () => number;
   /** "" = the object itself. */
@@ -58,7 +59,7 @@ export interface WriteContext extends Place {
 
 /** Stores a new object. Throws a Refusal. */
 export function createObject(context: WriteContext, sent: JsonObject, applied?: AppliedFields): Entry {
-  const { store, type, namespace, now, random, isDryRun } = context;
+  const { store, admission, type, namespace, now, random, isDryRun } = context;
   checkAddress(sent, { type, namespace, name: null });
   if (textAt(sent, "metadata", "resourceVersion") !== "" && !isDryRun) throw versionOnCreate();
   if (namespace !== null) checkNamespace(context, sent);
@@ -71,10 +72,10 @@ export function createObject(context: WriteContext, sent: JsonObject, applied?: 
   if (!type.beginsGeneration(draft, null)) delete metadata.generation;
   const managedFields = applied?.managedFields ?? trackUpdate(toEmpty(type), draft, toWriter(context));
   if (managedFields.length > 0) metadata.managedFields = [...managedFields];
-  if (idOf(type) === "/pods") giveLimitDefaults(store, draft);
+  if (idOf(type) === "/pods") admission.giveDefaults(store, draft);
   type.prepareNew(draft, { now });
   refuseInvalid(type, name, [...validateMetadata(draft), ...type.validate(draft, null)]);
-  if (idOf(type) === "/pods") admitPod(store, draft, null);
+  if (idOf(type) === "/pods") admission.admit(store, draft, null);
   if (store.collection(idOf(type)).get(namespace, name) !== null) throw alreadyExists(type, name);
   return save(context, draft);
 }
@@ -104,7 +105,7 @@ export function updateObject(
   if (type.beginsGeneration(next, old)) metadata.generation = (numberAt(metadata, "generation") ?? 0) + 1;
   const result = { ...next, metadata };
   refuseInvalid(type, name, findProblems(result, old, context));
-  if (subresource === "resize") admitPod(context.store, result, old);
+  if (subresource === "resize") context.admission.admit(context.store, result, old);
   if (isSame(result, old)) return before;
   if (!isGone(result)) return save(context, result);
   removeObject(context, result);
@@ -181,21 +182,20 @@ interface AppliedFields {
 }
 
 /** Removes an object at once and for good. */
-function removeObject({ store, type, namespace, isDryRun }: WriteContext, object: JsonObject): Entry {
+function removeObject({ store, admission, type, namespace, isDryRun }: WriteContext, object: JsonObject): Entry {
   if (isDryRun) return new Entry(object, store.version);
   const removed = store.remove(idOf(type), object);
-  if (idOf(type) === "/pods") followPod(store, namespace ?? "", { before: object, after: null });
+  admission.follow(store, { id: idOf(type), namespace: namespace ?? "", before: object, after: null });
   return removed;
 }
 
-function save({ store, type, namespace, isDryRun }: WriteContext, object: JsonObject): Entry {
+function save({ store, admission, type, namespace, isDryRun }: WriteContext, object: JsonObject): Entry {
   if (isDryRun) return new Entry(object, store.version);
   const collection = store.collection(idOf(type));
   const name = textAt(object, "metadata", "name");
   const before = collection.get(namespace, name)?.object ?? null;
   const entry = store.put(idOf(type), object);
-  if (idOf(type) === "/pods") followPod(store, namespace ?? "", { before, after: object });
-  if (idOf(type) === "/resourcequotas") recountQuotas(store, namespace ?? "");
+  admission.follow(store, { id: idOf(type), namespace: namespace ?? "", before, after: object });
   return collection.get(namespace, name) ?? entry;
 }
 

@@ -1,11 +1,20 @@
 /**
  * What does a LimitRange give a pod by default, and what may a pod not ask for?
  */
-import { formatAmount, parseAmount } from "../../../units/quantity.ts";
-import type { Resource, Resources } from "../../../units/resources.ts";
-import { isObject, type Json, type JsonObject, listAt, objectAt, openAt, setDefaults, textAt } from "../../json.ts";
-import { parseAmounts, sumPod } from "../../quantities.ts";
-import { CONTAINER_LISTS } from "./pods.ts";
+import {
+  isObject,
+  type Json,
+  type JsonObject,
+  listAt,
+  objectAt,
+  openAt,
+  setDefaults,
+  textAt,
+} from "../../../lib/embedded/json.ts";
+import { parseAmounts, sumPod } from "../../../lib/embedded/quantities.ts";
+import { CONTAINER_LISTS } from "../../../lib/embedded/server/kinds/pods.ts";
+import { formatAmount, parseAmount } from "../../../lib/units/quantity.ts";
+import type { Resource, Resources } from "../../../lib/units/resources.ts";
 
 // Limit ranges: what they give by default, and what a pod breaks of them, in the words of Kubernetes.
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/plugin/pkg/admission/limitranger/admission.go

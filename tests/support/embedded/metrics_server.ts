@@ -1,13 +1,11 @@
 /**
  * How does the embedded cluster serve metrics.k8s.io? It reads `/metrics/resource` of each kubelet every 15 s.
  */
-import type { Clock } from "../runtime/clock.ts";
-import { formatDuration, formatTime } from "../units/time.ts";
-import { type JsonObject, objectAt } from "./json.ts";
-import type { ClusterNode } from "./node.ts";
-import type { Target } from "./server/http/request.ts";
-import { notFound } from "./server/refusal.ts";
-import type { Store } from "./server/store.ts";
+import type { Extension, ExtensionParts } from "../../../lib/embedded/cluster.ts";
+import { type JsonObject, objectAt } from "../../../lib/embedded/json.ts";
+import type { ClusterNode } from "../../../lib/embedded/node.ts";
+import { notFound } from "../../../lib/embedded/server/refusal.ts";
+import { formatDuration, formatTime } from "../../../lib/units/time.ts";
 
 // metrics-server beside an embedded cluster: every 15 s it reads `/metrics/resource` of each kubelet, keeps two points
 // of each container, and answers `metrics.k8s.io` with the rate between them, as the real one (0.9) does. A pod is
@@ -15,7 +13,7 @@ import type { Store } from "./server/store.ts";
 // https://github.com/kubernetes-sigs/metrics-server/blob/v0.9.0/pkg/storage/pod.go
 
 /** A metrics-server for the nodes of the moment. */
-export function createMetricsServer({ nodes, store, clock, token }: MetricsServerOptions): MetricsServer {
+export function createMetricsServer({ nodes, store, clock, token }: ExtensionParts): Extension {
   let points: ReadonlyMap<string, PodPoints> = new Map();
 
   async function scrape(node: ClusterNode, signal: AbortSignal): Promise<readonly ResourcePoint[]> {
@@ -61,22 +59,6 @@ export function createMetricsServer({ nodes, store, clock, token }: MetricsServe
       return { ...head("PodMetricsList"), metadata: {}, items };
     },
   };
-}
-
-/** What it reads, and of which pods it tells. */
-interface MetricsServerOptions {
-  readonly nodes: ReadonlyMap<string, ClusterNode>;
-  readonly store: () => Store;
-  readonly clock: Clock;
-  /** Its own for kubelets; `null` where they ask for none. */
-  readonly token: string | null;
-}
-
-/** It has nothing to tell until it has run for a while. */
-interface MetricsServer {
-  readonly run: (signal: AbortSignal) => Promise<void>;
-  /** Answers what is asked of the group; `null` for another group. Throws a Refusal. */
-  readonly answer: (target: Target) => JsonObject | null;
 }
 
 const GROUP = "metrics.k8s.io";

@@ -1,14 +1,15 @@
 /**
  * How does a kubelet write `/metrics/resource`?
  */
-import type { Summary } from "../../api/summary.ts";
+import type { Summary } from "../../../lib/api/summary.ts";
+import type { KubeletAnswers } from "../../../lib/embedded/kubelet/kubelet.ts";
 
 // `/metrics/resource` as a kubelet 1.36 writes it: the summary's usage as Prometheus text, families and series in
 // order of their names, each sample with the time it was taken at (here whole seconds, as the model's summary has
 // them). https://kubernetes.io/docs/reference/instrumentation/metrics/
 
 /** The content type of the text format of Prometheus. */
-export const RESOURCE_METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+const RESOURCE_METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** The text of `/metrics/resource` for what a summary says. */
 export function writeResourceMetrics(summary: Summary): string {
@@ -25,6 +26,14 @@ export function writeResourceMetrics(summary: Summary): string {
   }
   return lines.join("\n") + "\n";
 }
+
+/** The answer of a kubelet, for those that have `/metrics/resource`. */
+export const RESOURCE_METRICS: KubeletAnswers = {
+  "/metrics/resource": (machine) =>
+    new Response(writeResourceMetrics(machine.computeSummary()), {
+      headers: { "content-type": RESOURCE_METRICS_TYPE },
+    }),
+};
 
 const FAMILIES = {
   container_cpu_usage_seconds_total: {

@@ -1,8 +1,7 @@
 /**
  * How does a DaemonSet keep one pod on each node?
  */
-import { at, type JsonObject, numberAt, objectAt, textAt, textsAt } from "../json.ts";
-import { isDeleting, keyOf, uidOf } from "./cache.ts";
+import { isDeleting, keyOf, uidOf } from "../../../lib/embedded/controllers/cache.ts";
 import {
   type Context,
   type Control,
@@ -14,8 +13,9 @@ import {
   newPod,
   ownerKeys,
   putStatus,
-} from "./context.ts";
-import { isSelected, isTolerated, listTaints, REQUIRED } from "./scheduler.ts";
+} from "../../../lib/embedded/controllers/context.ts";
+import { isSelected, isTolerated, listTaints, REQUIRED } from "../../../lib/embedded/controllers/scheduler.ts";
+import { at, type JsonObject, numberAt, objectAt, textAt, textsAt } from "../../../lib/embedded/json.ts";
 
 // DaemonSets: one pod on each node that will have it; those of an older template are replaced one at a time.
 

@@ -1,9 +1,7 @@
 /**
  * What happens to a node without heartbeats, and to its pods?
  */
-import { formatTime } from "../../units/time.ts";
-import { type Json, type JsonObject, listAt, numberAt, textAt } from "../json.ts";
-import { isDeleting, keyOf } from "./cache.ts";
+import { isDeleting, keyOf } from "../../../lib/embedded/controllers/cache.ts";
 import {
   type Context,
   type Control,
@@ -13,8 +11,10 @@ import {
   isReady,
   pathOf,
   toCondition,
-} from "./context.ts";
-import { listTaints } from "./scheduler.ts";
+} from "../../../lib/embedded/controllers/context.ts";
+import { listTaints } from "../../../lib/embedded/controllers/scheduler.ts";
+import { type Json, type JsonObject, listAt, numberAt, textAt } from "../../../lib/embedded/json.ts";
+import { formatTime } from "../../../lib/units/time.ts";
 
 // Nodes that fall silent: after 40 s without a heartbeat they are Unknown and tainted, their pods not Ready, and after
 // 300 s more the pods that tolerate it no longer are deleted; all is taken back when the node returns. Pods of a node

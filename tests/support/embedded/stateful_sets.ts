@@ -1,8 +1,7 @@
 /**
  * How does a StatefulSet keep its pods?
  */
-import { at, type JsonObject, numberAt, textAt } from "../json.ts";
-import { isDeleting, keyOf, uidOf } from "./cache.ts";
+import { isDeleting, keyOf, uidOf } from "../../../lib/embedded/controllers/cache.ts";
 import {
   type Context,
   type Control,
@@ -14,7 +13,8 @@ import {
   newPod,
   ownerKeys,
   putStatus,
-} from "./context.ts";
+} from "../../../lib/embedded/controllers/context.ts";
+import { at, type JsonObject, numberAt, textAt } from "../../../lib/embedded/json.ts";
 
 // StatefulSets: pods with ordinal names, in order (OrderedReady) or all at once (Parallel); those of an older template
 // are replaced from the highest on, one at a time. Volumes are none of its business here.
