@@ -1,5 +1,7 @@
 /**
  * How is a whole cluster started in one process? API server, controllers and kubelets, under any clock.
+ * `startCluster` runs under any clock: under a virtual one an hour passes in a second. `serveCluster` listens on 127.0.0.1
+ * over TLS, for kubectl and podfit.
  */
 import type { ApiServer, Transport } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -22,10 +24,6 @@ import { type ApiServerOptions, createApiServer, type EmbeddedApiServer } from "
 import { serve, type Served, toKubeconfig } from "./server/http/serve.ts";
 import type { Store } from "./server/store.ts";
 import { createWorkloadLoads, type WorkloadLoad, type WorkloadRef } from "./workload_loads.ts";
-
-// A whole cluster in one process: API server, controllers and kubelets. `startCluster` is called in process and runs
-// under any clock, a virtual one too, where an hour passes in a second; `serveCluster` listens on 127.0.0.1 over TLS,
-// for kubectl and podfit as they come, on the real clock or one that runs faster.
 
 /** What a cluster is made of. */
 export interface ClusterOptions {

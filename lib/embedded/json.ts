@@ -1,10 +1,8 @@
 /**
- * How is plain JSON read by path? What is missing or of another type reads as empty.
+ * How is plain JSON read by path? A path that is missing or has another type gives an empty value, so that no manifest
+ * makes the server throw.
  */
 import { isRecord } from "../units/untrusted.ts";
-
-// Objects of the API as the embedded API server holds them: plain JSON, read by path. What is missing or of another
-// type reads as empty, so that no manifest can make the server throw.
 
 /** Any value of JSON. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;

@@ -1,5 +1,6 @@
 /**
  * What is a node of the embedded cluster? Its kubelet, its address, and the API server's proxy to it.
+ * A lost node keeps its containers, as a machine without a network does.
  */
 import type { Transport } from "../kube/transport.ts";
 import { abortable } from "../runtime/tasks.ts";
@@ -9,9 +10,6 @@ import type { NodeConfig } from "./model/state.ts";
 import { Faults } from "./server/http/faults.ts";
 import type { Proxy } from "./server/http/handler.ts";
 import { Refusal } from "./server/refusal.ts";
-
-// A node of an embedded cluster: its kubelet, running or lost, and the way to it. A lost one keeps its containers, as
-// a machine does whose network is down: nobody hears of it until it is back.
 
 /** A node as it is asked for. What is left out is that of a small machine. */
 export interface NodeSpec extends Partial<Omit<NodeConfig, "hostIP" | "seed">> {
@@ -66,8 +64,6 @@ export function startNode({ name, spec, place, seed, ...options }: ClusterNodeOp
     [Symbol.asyncDispose]: () => endLife(life),
   };
 }
-
-// The API server's proxy reaches kubelets in an embedded cluster, and the load images in pods.
 
 /** `token` is the API server's own for kubelets, which do not hear of who asked it; `null` where they ask for none. */
 export function createProxy(nodes: ReadonlyMap<string, ClusterNode>, token: string | null): Proxy {

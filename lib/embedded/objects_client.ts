@@ -7,9 +7,6 @@ import type { ApiServer } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
 
-// Objects of any kind by the path of their collection, for the clients that an embedded cluster is made of: kubelets,
-// scheduler, controllers. A refusal is thrown as an ApiError, and every request ends in time.
-
 /** Requests for objects by path. Each rejects with an ApiError when it is refused. */
 export interface ObjectsClient {
   /** `null` when it is not there. */

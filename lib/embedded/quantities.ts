@@ -5,8 +5,6 @@ import { parseAmount, parseSuffix } from "../units/quantity.ts";
 import { NO_RESOURCES, requestOrLimitOf, RESOURCE_FIELDS, resourceOf, type Resources } from "../units/resources.ts";
 import { at, isObject, type Json, type JsonObject, listAt, objectAt, textAt } from "./json.ts";
 
-// What do the containers of a pod ask for, and the pod as a whole? Scheduler, quotas and limit ranges count alike.
-
 /** The amounts of a container, or of a pod's own `resources`. */
 export function parseAmounts(resources: Json | undefined): Resources {
   return RESOURCE_FIELDS.reduce<Resources>((amounts, key) => {
@@ -32,9 +30,6 @@ export function sumPod({ spec }: JsonObject): Resources {
   const all = pickLarger(total, peak);
   return Object.fromEntries(RESOURCE_FIELDS.map((key) => [key, own[key] ?? all[key]])) as unknown as Resources;
 }
-
-// Quantities in the spelling of the API server, which rewrites some and leaves others. A real one answers an exponent
-// (`1e4`) with another (`10e3`) where this one writes a suffix, and reads `.` as 0.
 
 /** What the API server says of a text that is no quantity. */
 export const BAD_QUANTITY =

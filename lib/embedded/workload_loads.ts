@@ -1,5 +1,6 @@
 /**
  * How do the ready pods of a workload share its load? As a Service shares requests.
+ * The ready pods of a selector share a total, as a Service shares out requests.
  */
 import { isDeleting, uidOf } from "./controllers/cache.ts";
 import { isReady } from "./controllers/context.ts";
@@ -7,9 +8,6 @@ import { at, type JsonObject, objectAt, textAt } from "./json.ts";
 import type { Share } from "./kubelet/machine.ts";
 import type { Curve } from "./model/load.ts";
 import type { Store } from "./server/store.ts";
-
-// Loads that belong to workloads: a total that the ready pods of a selector share, as a Service shares out requests. A
-// pod takes part from the moment when the API shows it ready until it is not, or is being deleted.
 
 /** The pods that share a load: those of a namespace with all of these labels. */
 export interface WorkloadRef {

@@ -1,5 +1,6 @@
 /**
  * What does a simulated container use, and what does the kubelet report of it?
+ * It is changed in place, for speed.
  */
 import type { Pressure } from "../api/usage.ts";
 import { type ContainerFacts, getActualSize } from "../model/pod.ts";
@@ -15,8 +16,6 @@ import {
   TAKEOVER_MS,
 } from "./model/meter.ts";
 import { draw, drawBetween, type Key } from "./model/random.ts";
-
-// One container of a run: what it uses at the size in force, its meter, its ends and its figures; changed in place.
 
 /** A container that is simulated. Times are epoch ms. */
 export interface SimContainer {
@@ -143,9 +142,6 @@ export function startContainer(container: SimContainer, now: number): void {
   container.restartAt = Infinity;
   container.meter = newMeter(now, [...container.key, container.instances], TAKEOVER_MS);
 }
-
-// What a kubelet's summary shows of a cgroup: the counters as cAdvisor last read them, every 10 to 19 s, or in the
-// first seconds as they are. The numbers are those of the model of a node; here they are changed in place, for speed.
 
 /** A cgroup's counters, and what cAdvisor has read of them. Times are epoch ms. */
 export interface Meter {

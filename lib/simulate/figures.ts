@@ -2,10 +2,8 @@
  * How well did the size of a container fit? Sums over seconds, and a series over time.
  *
  * docs/quality.md explains what each figure means.
+ * docs/quality.md says what each figure means.
  */
-
-// How well a container was kept at its size, second by second: what was too much, what was too little. docs/quality.md
-// tells what each figure means.
 
 /** What a millicore (or MiB) of each kind is worth beside one of slack: a choice. */
 export const WEIGHTS = { under: 3, throttled: 20 } as const;
@@ -89,8 +87,6 @@ export function toFigures(sums: Sums, unit: number): Figures {
     cost: slack + WEIGHTS.under * under + WEIGHTS.throttled * throttled,
   };
 }
-
-// A run over time, as figures for each step of some seconds: for plots and tables.
 
 /** Of one resource, one figure a step; millicores or bytes, means but for `peak`. */
 export interface Course {

@@ -3,8 +3,6 @@
  */
 import type { Resource } from "../units/resources.ts";
 
-// What containers want, whatever they are given: the loads that a simulation runs on.
-
 /** What one container wants in one second. */
 export interface Wanted {
   readonly cpuMillicores: number;
@@ -39,8 +37,6 @@ export function findLoad(loads: Loads, container: string): Load {
 export function toShareOfLoad(wanted: Wanted, share: number): Wanted {
   return share === 1 ? wanted : { ...wanted, cpuMillicores: wanted.cpuMillicores * share };
 }
-
-// Loads made of points, and parts of loads. Fractions of seconds may be asked for, too.
 
 /** The load of one container of one pod; `null` where what was read does not name it. */
 export interface NamedLoad {
@@ -90,9 +86,6 @@ export function cutLoad(load: Load, [from, to]: readonly [from: number, to: numb
   const last = Math.min(to, load.seconds);
   return { seconds: Math.max(0, last - from), at: (second) => load.at(Math.min(from + second, last)) };
 }
-
-// The seconds that short means hide: a load of five-minute means changes as slowly as they do, a real one does not. As
-// tests/verify/quality makes them (sim/curve.go): CPU times 1 + noise of 10 %, correlated over 30 s, drawn each 10 s.
 
 /** The same seed gives the same load, on every machine. */
 export function addNoise(load: Load, seed: string): Load {

@@ -1,5 +1,6 @@
 /**
  * What happens to a simulated pod on its node? Containers use, are killed, restart and are resized.
+ * It is changed in place, for speed.
  */
 import type { PodUsage, Point } from "../api/usage.ts";
 import type { PodFacts } from "../model/pod.ts";
@@ -27,9 +28,6 @@ import { type Loads, toShareOfLoad } from "./load.ts";
 import { POD_TAKEOVER_MS } from "./model/meter.ts";
 import { drawBetween, type Key } from "./model/random.ts";
 import { restarts, toAccepted, toEnded, toInForce, toRefused, toRunning, toStarted } from "./pod_facts.ts";
-
-// One pod on its node: its containers and their meters, the sizes in force, kills and restarts, and what the API
-// server and a poll of the kubelet would show of it. Changed in place, for speed.
 
 /** What a pod on a node is made of. */
 export interface NodePodOptions {

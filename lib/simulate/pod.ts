@@ -1,5 +1,6 @@
 /**
  * When is a simulated pod polled and decided about? A request of a decision takes effect a moment later.
+ * The daemon's own decisions poll it, and its requests take effect a moment later. It is changed in place, for speed.
  */
 import type { Autoscaler } from "../model/autoscaler.ts";
 import type { NodeCapacity, Observation, SizeInput, SizeOutcome } from "../model/decision.ts";
@@ -10,9 +11,6 @@ import { decideSize } from "../vertical/decide.ts";
 import type { SimContainer } from "./container.ts";
 import { drawBetween } from "./model/random.ts";
 import { NodePod, type NodePodOptions } from "./node_pod.ts";
-
-// One pod of a run under virtual time: polled and decided about by the daemon's own fold, whose requests come in force
-// a moment later. Changed in place, for speed.
 
 /** What a pod of a run is made of. */
 export interface SimPodOptions extends NodePodOptions {

@@ -13,8 +13,6 @@ import {
   type Resources,
 } from "../units/resources.ts";
 
-// The pod of a run as the API server would show it: running, resized, a container killed and started again.
-
 /** The pod of a manifest, as it runs since `at`, epoch ms. */
 export function toRunning(pod: PodFacts, { name, at }: { readonly name: string; readonly at: number }): PodFacts {
   const second = toSecond(at);

@@ -2,6 +2,7 @@
  * How does a pod fare under a load? This runs podfit's own decisions in virtual time on a small model of a node.
  *
  * It is pure: the same seed gives the same result.
+ * It is pure, and the same for the same seed.
  */
 import type { Autoscaler } from "../model/autoscaler.ts";
 import type { PodFacts } from "../model/pod.ts";
@@ -12,9 +13,6 @@ import type { Loads } from "./load.ts";
 import type { Resized } from "./node_pod.ts";
 import type { PodEvaluation } from "./pod.ts";
 import { Workload } from "./workload.ts";
-
-// Runs a pod under a load in virtual time, with the daemon's own fold on a small model of its node: pure, and the same
-// for the same seed.
 
 /** What is simulated. */
 export interface SimulateOptions {

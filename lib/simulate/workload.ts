@@ -22,9 +22,6 @@ import { listResourceTriggers, type ResourceTrigger, type ScaledObjectFacts } fr
 import { drawBetween } from "./model/random.ts";
 import { SimPod, type SimPodOptions } from "./pod.ts";
 
-// The pods of a run: one, or as many as the ScaledObject of their workload makes them, by the fold that the daemon
-// scales with. They share the load evenly.
-
 /** What a workload is made of. */
 interface WorkloadOptions extends Omit<SimPodOptions, "name" | "getContext"> {
   /** How many pods there are at the start. */

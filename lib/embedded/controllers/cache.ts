@@ -1,13 +1,11 @@
 /**
  * What do controllers have of the cluster? A cache that list and watch keep current.
+ * What a controller wrote is put in at once, so that no controller acts twice on old data. Older versions are ignored.
  */
 import type { ApiServer } from "../../kube/transport.ts";
 import { watchList } from "../../kube/watch.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { type JsonObject, listAt, textAt } from "../json.ts";
-
-// What controllers know of the cluster: the kinds they look at, kept current by list and watch. What a controller
-// wrote is put in at once, so that it never acts twice for want of its own news; older news is passed over.
 
 /** The collections that controllers can watch, by kind. */
 export const WATCHED = {

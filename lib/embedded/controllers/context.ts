@@ -7,8 +7,6 @@ import { at, isSame, type JsonObject, listAt, objectAt, textAt } from "../json.t
 import type { ObjectsClient } from "../objects_client.ts";
 import { type Cache, getController, isDeleting, uidOf, WATCHED, type Watched } from "./cache.ts";
 
-// Every controller works with this context, and does these few things to objects in the same way.
-
 /** What every controller works with. */
 export interface Context {
   readonly cache: Cache;

@@ -1,5 +1,8 @@
 /**
  * Which controllers run, and how is a key reconciled? Each controller is a level-based loop over list and watch.
+ * Not imitated: Jobs and CronJobs, HorizontalPodAutoscalers, minReadySeconds and progress deadlines, ControllerRevisions
+ * and rollbacks, volumes, preemption, spreading, affinity except that of nodes, ports, finalizers of owners (deletion is
+ * always in the background), owners of other kinds, and disruption budgets.
  */
 import type { ApiServer } from "../../kube/transport.ts";
 import { backoffMs } from "../../runtime/backoff.ts";
@@ -10,14 +13,6 @@ import type { Context, Control } from "./context.ts";
 import { controlDeployments, controlReplicaSets } from "./deployments.ts";
 import { collectGarbage, controlNamespaces } from "./garbage.ts";
 import { createScheduler } from "./scheduler.ts";
-
-// The controllers and the scheduler of an embedded cluster: clients of its API server, each a level-based loop over
-// what list and watch tell.
-//
-// What they do not imitate: Jobs and CronJobs, HorizontalPodAutoscalers, minReadySeconds and progress deadlines,
-// ControllerRevisions and rollbacks, paused rollouts beyond standing still, volumes, preemption, priorities,
-// spreading, affinities but of nodes, ports, finalizers of owners (deletion is always in the background), owners of
-// other kinds, and quotas and disruption budgets on deletion.
 
 /** Runs every controller until the signal aborts, and resolves when the last has ended. */
 export async function runControllers(options: ControllersOptions, signal: AbortSignal): Promise<void> {
@@ -42,9 +37,6 @@ export async function runControllers(options: ControllersOptions, signal: AbortS
   }
   await Promise.all([cache.run(signal), ...loops.map(({ reconciler }) => reconciler.run(signal))]);
 }
-
-// Keys to be reconciled: each as often as it is asked for, one at a time, and again after a growing wait when it
-// failed.
 
 /** A queue of keys: each is worked on by one at a time, and again with a back-off when it failed. */
 export class Reconciler {

@@ -22,9 +22,6 @@ import {
   toReference,
 } from "./context.ts";
 
-// Deployments: one ReplicaSet per template, the newest with all the pods. Recreate waits until the old ones are gone;
-// RollingUpdate adds and takes away within maxSurge and maxUnavailable.
-
 /** The controller that rolls each Deployment out through its ReplicaSets. */
 export function controlDeployments(context: Context): Control {
   const { cache } = context;
@@ -49,8 +46,6 @@ export function controlDeployments(context: Context): Control {
     },
   };
 }
-
-// ReplicaSets: as many pods of the template as it asks for.
 
 /** The controller that keeps as many pods of each ReplicaSet as it asks for. */
 export function controlReplicaSets(context: Context): Control {
@@ -77,9 +72,6 @@ export function controlReplicaSets(context: Context): Control {
     },
   };
 }
-
-// Which pods of a ReplicaSet go when it has too many: ActivePodsWithRanks of pkg/controller/controller_utils.go in
-// Kubernetes 1.36, whose ages count as powers of two and whose last word is the UID.
 
 /** The pods that go first. `related`: the active pods of all ReplicaSets of the same Deployment. */
 export function choosePodsToDelete(

@@ -6,8 +6,6 @@ import { findErrorCode } from "../objects_client.ts";
 import { getController, isDeleting, keyOf, uidOf, type Watched } from "./cache.ts";
 import { type Context, type Control, createObject, deleteObject, pathOf } from "./context.ts";
 
-// Namespaces: each has its default service account, and one that is deleted is emptied before it goes.
-
 /** The controller that gives namespaces their service account and empties those being deleted. */
 export function controlNamespaces(context: Context): Control {
   const { cache } = context;
@@ -23,8 +21,6 @@ export function controlNamespaces(context: Context): Control {
     },
   };
 }
-
-// Objects whose owner is gone go too: pods and ReplicaSets, of the kinds of owners that are looked after here.
 
 /** The controller that deletes objects whose owners are gone. */
 export function collectGarbage(context: Context): Control {

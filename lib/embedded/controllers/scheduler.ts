@@ -1,5 +1,7 @@
 /**
  * Which node gets a pod? One where it fits, the one with the most free resources.
+ * It binds each pod without a node to the node with the most free resources. A pod that fits nowhere gets an event and is
+ * tried again when something changes.
  */
 import { parseAmount } from "../../units/quantity.ts";
 import { formatTime } from "../../units/time.ts";
@@ -8,9 +10,6 @@ import { findErrorCode } from "../objects_client.ts";
 import { parseAmounts, sumPod } from "../quantities.ts";
 import { isDeleting, keyOf } from "./cache.ts";
 import { type Context, type Control, findCondition, isOver, isReady, pathOf, toCondition } from "./context.ts";
-
-// The scheduler: binds each pod without a node to one that has room, the one with the most of it left. Who fits
-// nowhere is told why, and looked at again when something changes.
 
 /** The controller that binds pods to nodes. */
 export function createScheduler(context: Context): Control {
@@ -42,8 +41,6 @@ export function createScheduler(context: Context): Control {
     },
   };
 }
-
-// Which nodes will do for a pod, and why will the others not? The words are those of the real scheduler.
 
 /** The taints of a node. */
 export function listTaints(node: JsonObject): readonly JsonObject[] {

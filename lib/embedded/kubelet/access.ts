@@ -1,11 +1,9 @@
 /**
  * May this caller read from the kubelet? The kubelet asks its API server.
+ * https://kubernetes.io/docs/reference/access-authn-authz/kubelet-authn-authz/
  */
 import { at, type JsonObject, objectAt, textAt } from "../json.ts";
 import type { ObjectsClient } from "../objects_client.ts";
-
-// May this caller read that? A kubelet asks its API server twice: whose token it is, and whether they have the right.
-// https://kubernetes.io/docs/reference/access-authn-authz/kubelet-authn-authz/
 
 /** Resolves with a refusal, or with `null` for a caller who may read. */
 export type CheckAccess = (request: Request, node: string) => Promise<Response | null>;

@@ -1,6 +1,9 @@
 /**
  * How does an embedded kubelet work? It watches the pods of its node, runs them in the model, and writes statuses and
  * Events.
+ * It is a client of any API server: it registers a Node, runs the bound pods in the model, writes their statuses and
+ * events, and answers `/stats/summary`. Not imitated: images that have to be pulled, volumes, networks, probes that fail,
+ * exec and logs, static pods, eviction under pressure, and the pods of an earlier process.
  */
 import type { Pod } from "../../api/kubernetes.ts";
 import type { ApiServer } from "../../kube/transport.ts";
@@ -16,12 +19,6 @@ import { createLoadServer, type LoadServer } from "./load_server.ts";
 import { Machine, type Share } from "./machine.ts";
 import { keepRegistered, type NodeOptions } from "./register.ts";
 import { toGated, toStatusPatch, WriteQueue } from "./status_writer.ts";
-
-// A kubelet without containers: a client of any API server that registers a Node, runs the pods bound to it in the
-// model, writes their statuses and events, and answers `/stats/summary`. Started again it goes on where the model is.
-//
-// What it does not imitate: images that have to be pulled, volumes, networks, probes that fail, exec and logs, static
-// pods, eviction under pressure, and the pods of an earlier process: they begin anew.
 
 /** What a kubelet works with. */
 export interface KubeletOptions {
@@ -198,8 +195,6 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   };
 }
 
-// A kubelet's own server answers with usage, health and its pods, and with a Date by the node's clock.
-
 /** The handler of a kubelet's own server. It rejects when the request's signal aborts. */
 export function createAnswer(options: AnswerOptions): (request: Request) => Promise<Response> {
   const { name, now, checkAccess } = options;
@@ -259,8 +254,6 @@ const ANSWERS: KubeletAnswers = {
   "/pods": ({ pods }) => Response.json({ kind: "PodList", apiVersion: "v1", metadata: {}, items: pods }),
   "/stats/summary": (machine) => Response.json(machine.computeSummary()),
 };
-
-// The kubelet's Events, core/v1: the same again counts up instead of being written anew, as a real kubelet's do.
 
 /** Where events are written, and in whose name. */
 interface EventWriterOptions {

@@ -4,8 +4,6 @@
 import { type LoadSetting, parseMemory } from "./loads.ts";
 import type { LoadRef, Machine } from "./machine.ts";
 
-// Load images on a node can be asked to use more or less while they run, and what their cgroup enforces.
-
 /** The load images that run on one node. */
 export interface LoadServer {
   /** Throws when nobody listens there, and when what it is told kills it. */

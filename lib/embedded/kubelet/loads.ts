@@ -1,12 +1,11 @@
 /**
  * What do the containers of a pod do? Their annotation says it, else their image, else they idle.
+ * The annotation of the pod decides, then what the image is known to do. Otherwise a container does nothing. Probes
+ * succeed at their first try.
  */
 import type { Container, Pod } from "../../api/kubernetes.ts";
 import { isRecord, quote } from "../../units/untrusted.ts";
 import { type Curve, IDLE, type Load, parseLoad } from "../model/load.ts";
-
-// What the containers of a pod do: as its annotation says, by container name and as JSON; else what their image is
-// known to do; else nothing. Probes are taken to succeed at their first try, whatever they ask.
 
 /** `told`: what a container of the load image was told while it ran, `null` = nothing. */
 export function parseLoads(pod: Pod, told: (container: string) => LoadRequest | null): PodLoads {
@@ -31,9 +30,6 @@ export function parseLoads(pod: Pod, told: (container: string) => LoadRequest | 
 export function listContainers({ spec }: Pod): readonly Container[] {
   return [...spec?.initContainers ?? [], ...spec?.containers ?? []];
 }
-
-// What the image `localhost/load` does (tests/cluster/images/load): burns CPU and holds MEM as its environment says
-// and as it is asked to while it runs. Only the instance that was asked obeys: its successor reads its environment.
 
 /** The image whose containers use what they are asked to. */
 export const LOAD_IMAGE = "localhost/load:1";

@@ -17,9 +17,6 @@ import {
 import { computeSummary } from "../model/summary.ts";
 import { listContainers, type LoadRequest, type LoadSetting, parseLoads, parseProgram } from "./loads.ts";
 
-// The model of a node as its kubelet drives it: pods as the API has them go in, time is moved up to now, and what
-// changed comes out. Nothing here waits or fails.
-
 /** What a machine is made of. */
 interface MachineOptions {
   readonly config: NodeConfig;

@@ -1,5 +1,7 @@
 /**
  * How does a kubelet keep its Node registered? It renews the Lease and writes the status.
+ * It renews its Lease every 10 s and its status every minute.
+ * https://kubernetes.io/docs/concepts/architecture/nodes/#node-heartbeats
  */
 import { backoffMs } from "../../runtime/backoff.ts";
 import type { Clock } from "../../runtime/clock.ts";
@@ -9,10 +11,6 @@ import { type JsonObject, objectAt, textAt } from "../json.ts";
 import type { NodeConfig } from "../model/state.ts";
 import { findErrorCode, type ObjectsClient } from "../objects_client.ts";
 import { LOAD_IMAGE } from "./loads.ts";
-
-// Keeps a node registered: creates its Node or takes over the one of that name, and says again and again that it
-// lives, by its Lease each 10 s and by its status each minute.
-// https://kubernetes.io/docs/concepts/architecture/nodes/#node-heartbeats
 
 /** Until the signal aborts; the Node stays, as a machine that is switched off leaves it. */
 export async function keepRegistered(options: RegisterOptions, signal: AbortSignal): Promise<void> {
@@ -38,8 +36,6 @@ export async function keepRegistered(options: RegisterOptions, signal: AbortSign
     await clock.sleep(waitMs, signal).catch(() => {});
   }
 }
-
-// The Node that a kubelet registers, as a real one of 1.36 writes it: what it has, where it is, and that it is ready.
 
 /** A taint as a node's spec has it. */
 export interface Taint {

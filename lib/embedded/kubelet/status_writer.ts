@@ -1,5 +1,6 @@
 /**
  * How does a kubelet write statuses? A patch of the difference, the newest write of each key, with retries.
+ * Only the newest write of each key is sent, and a failed one is tried again with growing waits.
  */
 import type { Pod, PodCondition } from "../../api/kubernetes.ts";
 import { backoffMs } from "../../runtime/backoff.ts";
@@ -9,9 +10,6 @@ import { untilAborted } from "../../runtime/tasks.ts";
 import { formatTime } from "../../units/time.ts";
 import { isObject, isSame, type Json, type JsonObject } from "../json.ts";
 import type { PodStatus } from "../model/state.ts";
-
-// The writes of a kubelet, by key: only the newest of each key is sent, keys side by side and each by itself in order,
-// and tried again with growing waits until it is taken or given up.
 
 /** How items are sent, and how a failure is waited out. */
 export interface WriteQueueOptions<T> {
@@ -95,11 +93,10 @@ export class WriteQueue<T> {
   }
 }
 
-// The patch that brings a pod's status in the API to what its kubelet says: conditions of others stay, and what the
-// kubelet no longer says goes. Readiness gates are conditions of others that Ready waits for.
-// https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
-
-/** `null` when the API has it so already. */
+/**
+ * `null` when the API has it so already.
+ * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
+ */
 export function toStatusPatch(status: PodStatus, { pod, written, now }: StatusContext): JsonObject | null {
   const next = toGated(status, { pod, written, now });
   const { conditions = [], ...rest } = next;

@@ -1,12 +1,10 @@
 /**
  * How does one container live? It starts, ends, is killed, and is started again after a growing wait.
+ * It starts again at once the first time, then after 10 s, 20 s ... 300 s.
  */
 import { draw, drawBetween, drawHex } from "../../simulate/model/random.ts";
 import { reportContainerEvent, type StepContext } from "./event.ts";
 import type { BoundContainer, BoundPod, ContainerState, Ended, Run, Stop } from "./state.ts";
-
-// The life of one container: started, ended by itself, by SIGTERM or by the kernel, noticed a moment later, and
-// started again at once the first time, then after 10 s, 20 s ... 300 s.
 
 /** A turn of one container of a pod. */
 export interface ContainerTurn extends StepContext {

@@ -12,9 +12,6 @@ import {
 } from "../../units/resources.ts";
 import type { BoundContainer, BoundPod, NodeConfig } from "./state.ts";
 
-// What a kubelet tells of its pods as Events, as data before they are published: reasons and messages as a real one
-// writes them.
-
 /** An event that a kubelet records about a pod or one of its containers. */
 export interface KubeletEvent {
   readonly at: number;
@@ -67,8 +64,6 @@ export function reportDeferredEvent(
   const message = `Pod resize OutOf${resource}: ${toJson(pod, options)}`;
   reportPodEvent(turn, pod, { type: "Warning", reason: "ResizeDeferred", message });
 }
-
-// Amounts as a kubelet writes them into a pod's status: canonical quantities, limits before requests.
 
 /** Sizes as the requests and limits of a container. */
 export function toRequirements(size: Resources): ResourceRequirements {

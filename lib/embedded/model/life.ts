@@ -8,9 +8,6 @@ import { toCgroup } from "./requests.ts";
 import { actuate, observe, type ResizeTurn } from "./resize.ts";
 import type { BoundContainer, BoundPod, ContainerState, PodLife } from "./state.ts";
 
-// The life of a pod on its node: sandbox, init containers one after the other, containers, the end of a job, and
-// deletion with its grace. Each step says when there is something to do next.
-
 /** A pod that the node has just seen; `rejected`: it has no room for it. */
 export function newLife(pod: BoundPod, rejected: PodLife["rejected"], { now, config }: StepContext): PodLife {
   const allocated = Object.fromEntries(pod.containers.map(({ name, size }) => [name, size]));

@@ -6,9 +6,6 @@
 import { draw } from "../../simulate/model/random.ts";
 import { isRecord, quote } from "../../units/untrusted.ts";
 
-// What the process in a container would do if nothing held it back: the processor it wants, the memory it holds, how
-// long it takes to get ready and to stop, and whether it ends by itself. Read from the JSON of a pod's annotation.
-
 /** What a container uses and how it starts and ends. */
 export interface Load {
   readonly cpuMillicores: Curve;
@@ -57,9 +54,6 @@ export function parseLoad(value: unknown): ParsedLoad {
   };
   return problems.length > 0 ? refuseLoad(problems) : { ok: true, load };
 }
-
-// How an amount moves in time, as data: what a container wants of the processor, or holds in memory. A curve runs by
-// one of three clocks: what a process does to itself starts anew with each instance, what its users do does not.
 
 /** How an amount changes over time. */
 export type Curve =
@@ -180,9 +174,6 @@ export function computeCurve(curve: Curve, clocks: Clocks): number {
       return unreachable(curve);
   }
 }
-
-// From the JSON of an annotation to a Curve, or to problems with their paths. What stands there anyone may have
-// written, so depth and length have bounds, and no period is zero.
 
 /** A finding about a curve, with its path. */
 export interface Problem {

@@ -2,6 +2,7 @@
  * How does a modelled node move from one state to the next? Time passes in slices.
  *
  * In each slice containers use what they are given, and those above their memory limit are killed.
+ * A slice ends at the next multiple of the step, or at the next moment when something is due.
  */
 import {
   computeHolding,
@@ -19,9 +20,6 @@ import { computeNeeds, findShortage, type PodUse, shareCpu, type Want } from "./
 import { type ResizeTurn, retryDeferred } from "./resize.ts";
 import type { BoundContainer, BoundPod, ContainerState, NodeConfig, NodeState, PodState, PodStatus } from "./state.ts";
 import { toStatus } from "./status.ts";
-
-// One node and its kubelet, step by step: pods come and go, containers use what they are given, and what changes is
-// told. Time passes in slices: to the next multiple of the step, or to the next moment when something is due.
 
 /** The new status of a pod. */
 export interface StatusChange {
@@ -211,9 +209,6 @@ function computeUsed(pods: readonly PodState[], uid: string): { cpu: number; mem
 function findDueAt({ pods, retryAt, at }: NodeState): number {
   return Math.min(retryAt ?? Infinity, ...pods.map(({ life, spec }) => findLifeDueAt(life, spec, at)));
 }
-
-// What the containers of a node use in one slice of time: the processor shared out and held at the limits, memory as
-// the loads have it, and who passes a limit of memory, its own or its pod's, is killed.
 
 /** The state at `to`. */
 function useSlice(state: NodeState, to: number): NodeState {

@@ -1,11 +1,9 @@
 /**
  * How much of a node does a pod take, does it fit, and how is CPU shared between containers?
+ * A pod requests the sum of its containers and sidecars, or the largest init container if that is more.
  */
 import { NO_RESOURCES, type Resource, type ResourceField, type Resources } from "../../units/resources.ts";
 import type { BoundPod, NodeConfig, PodCgroup, PodLife } from "./state.ts";
-
-// What a pod takes of its node: the sum of its containers and sidecars, or the largest init container if that is more;
-// and whether there is room for it beside the others, in the words of the kubelet.
 
 /** Sizes by container name. */
 export type Sizes = Readonly<Record<string, Resources>>;
@@ -67,9 +65,6 @@ export function findShortage(
   return null;
 }
 
-// May memory limits be lowered to what was admitted? The kubelet refuses below what is used, page cache included, with
-// a message that names the pod's usage for the container's (measured), which is 0 until the pod was first measured.
-
 /** The memory that a pod and its containers use, in bytes. */
 export interface PodUse {
   /** The present usage by container name. A container without a process uses nothing. */
@@ -97,9 +92,6 @@ export function findTooSmall(life: PodLife, pod: BoundPod, use: PodUse): string 
   if (causes.length === 0) return null;
   return `cannot decrease memory limits: ${causes.length === 1 ? causes[0] : `[${causes.join(", ")}]`}`;
 }
-
-// Who gets how much of a node's processor: each wants what its load wants, no more than its limit, and when they want
-// more than there is, they share it by their requests, as the kernel's weights do.
 
 /** What one process wants of the CPU, and its weight. */
 export interface Want {

@@ -1,5 +1,7 @@
 /**
  * How does a kubelet carry out a resize? It is admitted or deferred, written to the cgroups, and reported.
+ * The kubelet admits or defers a resize as a whole, and writes the cgroups some 40 ms later. It retries while a memory
+ * limit would be lower than the usage.
  */
 import { drawBetween } from "../../simulate/model/random.ts";
 import { isSameSize, NO_RESOURCES } from "../../units/resources.ts";
@@ -7,9 +9,6 @@ import { clearBackOff, endToRestart, isAlive } from "./container.ts";
 import { reportDeferredEvent, reportResizeEvent, type StepContext } from "./event.ts";
 import { computeNeeds, findTooSmall, type PodUse, type Shortage, type Sizes, toCgroup } from "./requests.ts";
 import type { BoundPod, ContainerState, PodLife, Resize } from "./state.ts";
-
-// A resize in the kubelet's hands: seen with the next generation of the spec, admitted or deferred as a whole, written
-// to the cgroups some 40 ms later, and tried again and again while a memory limit would fall below what is used.
 
 /** A turn in which a resize may be admitted. */
 export interface ResizeTurn extends StepContext {

@@ -1,5 +1,6 @@
 /**
  * What does a modelled node remember between two steps? Plain JSON, and the pods that are bound to it.
+ * Times are epoch ms of the node's clock. Nothing in a state is changed in place.
  */
 import type { Container, Pod } from "../../api/kubernetes.ts";
 import type { Meter } from "../../simulate/model/meter.ts";
@@ -14,9 +15,6 @@ import {
   type Resources,
 } from "../../units/resources.ts";
 import { IDLE, type Load } from "./load.ts";
-
-// What a node remembers between two steps: plain JSON, so that a run can be shown, kept and taken up again. Times are
-// epoch ms of the node's clock; nothing in it is changed in place.
 
 /** The status of a pod as the API has it. */
 export type PodStatus = NonNullable<Pod["status"]>;
@@ -153,9 +151,6 @@ export interface Ended {
   readonly code: number;
   readonly reason: "Completed" | "Error" | "OOMKilled";
 }
-
-// What a kubelet reads of a pod that is bound to its node: sizes as amounts, the order in which containers start, and
-// the load that stands in for each one's program.
 
 /** A pod on a node, with what the model needs of its spec. */
 export interface BoundPod {

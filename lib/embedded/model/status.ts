@@ -10,9 +10,6 @@ import { isPassed } from "./life.ts";
 import { computeTotal } from "./requests.ts";
 import type { BoundContainer, BoundPod, ContainerState, Ended, NodeConfig, PodLife, PodStatus } from "./state.ts";
 
-// A pod's status as its kubelet writes it: states, sizes and conditions in the recorded spelling and order. A
-// condition's transition time moves only with its status, so the status told before is needed.
-
 /** The status of a pod as the kubelet writes it. */
 export function toStatus(pod: BoundPod, life: PodLife, context: StatusContext): PodStatus {
   const { config, now } = context;
@@ -161,8 +158,6 @@ const UNLIMITED = "9007199254740988Ki";
 function toAddress({ uid }: BoundPod, { seed }: NodeConfig): string {
   return `10.88.${drawBetween([0, 255], [seed, uid, "net"])}.${drawBetween([2, 254], [seed, uid, "host"])}`;
 }
-
-// One container in a pod's status: what it does now and did before, and the size that its cgroup reads back as.
 
 /** What a container's status is made of beside its state. */
 interface ContainerContext {

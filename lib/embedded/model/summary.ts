@@ -1,14 +1,13 @@
 /**
  * What does `/stats/summary` of a modelled node answer?
+ * A young container is shown as it is this second, an older one as cAdvisor read it last. A process that has just exited
+ * is shown as zeros. Times are whole seconds; pods and containers have no order.
  */
 import type { ContainerStats, CpuStats, MemoryStats, PodStats, PsiStats, Summary } from "../../api/summary.ts";
 import { type CpuPressure, getCounterNs, type Meter, NO_PRESSURE, type Sample } from "../../simulate/model/meter.ts";
 import { draw, drawBetween } from "../../simulate/model/random.ts";
 import { formatTime } from "../../units/time.ts";
 import type { ContainerState, NodeState, PodState } from "./state.ts";
-
-// What `/stats/summary` answers: a young container as it is this second, an older one as cAdvisor read it last, one
-// whose process has just exited as zeros, and who has none not at all. Whole seconds; pods and containers in no order.
 
 /** `now`: not before the state's own time; what passed since is taken to have gone on as before. */
 export function computeSummary(state: NodeState, now: number): Summary {
@@ -155,8 +154,6 @@ function toMemory(
 function shuffle<T>(list: readonly T[], key: (one: T) => readonly (string | number)[]): readonly T[] {
   return list.map((one) => ({ one, at: draw(key(one)) })).toSorted((a, b) => a.at - b.at).map(({ one }) => one);
 }
-
-// CPU pressure as a summary writes it: the runtime's total in nanoseconds, cAdvisor's in the kernel's microseconds.
 
 /** `null` = cgroup v1, of which cAdvisor makes zeros (recorded). */
 function toPsi(pressure: CpuPressure | null, unit: "us" | "ns"): PsiStats {

@@ -1,10 +1,8 @@
 /**
  * Why does the API server refuse a request? In the words of a real one (1.36).
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#standard-api-terminology
  */
 import type { Json, JsonObject } from "../json.ts";
-
-// Why the API server says no, in the words of a real one (1.36): each refusal is thrown as a Refusal and answered as
-// its Status. https://kubernetes.io/docs/reference/using-api/api-concepts/#standard-api-terminology
 
 /** The names of a resource in a refusal: `deployments` of `apps`, kind Deployment. */
 export interface Named {
@@ -190,8 +188,6 @@ export function tooLargeVersion(asked: string, current: number): Refusal {
     },
   });
 }
-
-// How does a message of the API server show a value? As Go prints it: texts quoted, numbers short, the rest as JSON.
 
 /** `"a\x00"`, `1.5e+19`, `{"type":"Ready"}` */
 export function showValue(value: Json): string {

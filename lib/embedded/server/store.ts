@@ -1,10 +1,8 @@
 /**
  * What is stored, at which version, and what changed since then?
+ * One counter gives the resource versions of all collections. An object is written as JSON once per change.
  */
 import { type JsonObject, objectAt, textAt } from "../json.ts";
-
-// What is stored, at which version, and what changed since: collections of objects by group and plural name, one
-// counter of resource versions over all of them. An object is written as JSON once per change, whoever asks for it.
 
 /** Every collection of an API server, under one counter of versions. */
 export class Store {
@@ -56,9 +54,6 @@ export class Store {
     );
   }
 }
-
-// The objects of one resource, in order of namespace and name, and their last changes for those who watch. Asking for
-// the pods of one node, and telling its watcher, costs what that node has and not what the cluster has.
 
 /** What a change did to an object. */
 export type ChangeKind = "ADDED" | "MODIFIED" | "DELETED";
@@ -200,8 +195,6 @@ export class Collection {
     if (node !== null) this.#byNode.get(node)?.delete(slot);
   }
 }
-
-// One object at one version, written as JSON once, whoever asks for it.
 
 /** An object as it is stored. Its metadata has the version as text. */
 export class Entry {

@@ -1,13 +1,11 @@
 /**
  * How does a CSV file become a load?
+ * The header has `seconds`; for CPU `cpu` (a quantity), `millicores` or `percent`; for memory `memory` (a quantity) or
+ * `bytes`; and `cache` (a quantity). Values between rows lie on straight lines. Empty lines and lines with # are skipped.
  */
 import { parseAmount } from "../../units/quantity.ts";
 import { quote } from "../../units/untrusted.ts";
 import { type FetchLoads, listSeen, type Points, toLoad } from "../load.ts";
-
-// A load as CSV with a header: `seconds`, and of CPU `cpu` (a quantity), `millicores` or `percent`, of memory
-// `memoryCoordinate` (a quantity) or `bytes`, and `cache` (a quantity). Lines between rows; what is not there is
-// constant. Empty lines and those that begin with # are passed over.
 
 interface CsvOptions {
   /** The file's name, for messages. */

@@ -1,11 +1,10 @@
 /**
  * How does the answer of a Prometheus range query become a load?
+ * The usage is at most what the limit allowed: where CPU was throttled, the demand was higher.
+ * https://prometheus.io/docs/prometheus/latest/querying/api/#range-queries
  */
 import { isRecord, quote } from "../../units/untrusted.ts";
 import { type FetchLoads, listSeen, type NamedLoad, type Points, toLoad } from "../load.ts";
-
-// Usage per container out of Prometheus' range queries, as a load. What was used is no more than the limit let it be:
-// where CPU was throttled, more was wanted. https://prometheus.io/docs/prometheus/latest/querying/api/#range-queries
 
 export interface PrometheusRange {
   /** http or https, with what comes before `/api/v1`. */

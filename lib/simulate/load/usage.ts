@@ -1,12 +1,11 @@
 /**
  * How do readings of usage become loads? Readings come from records or from a live source.
+ * The usage is at most what the limit allowed: where CPU was throttled, the demand was higher.
  */
 import type { Point } from "../../api/usage.ts";
 import { parseRecord } from "../../record/parse.ts";
 import { isRecord, quote } from "../../units/untrusted.ts";
 import { type FetchLoads, type NamedLoad, toLoad } from "../load.ts";
-
-// Usage per container out of a file of records (JSON lines, as `podfit record` writes them), as loads.
 
 /**
  * One load for each container of each pod that two readings are there of. Lines of ScaledObjects are passed over, any
@@ -30,9 +29,6 @@ export function parseRecordLoads(text: string, { file }: RecordOptions): FetchLo
   const cause = `${readings} reading${readings === 1 ? "" : "s"} of usage, and a load needs two of one container`;
   return { ok: false, message: `Cannot read a load from ${file}: it has ${cause}; record for longer` };
 }
-
-// Loads out of usage as its sources measure it: points per container, CPU as a counter or as a rate. What was used is
-// no more than the limit let it be: where CPU was throttled, more was wanted.
 
 /** Collects them; amounts between points lie on straight lines, and a restart is no point. */
 export function collectUsage(): UsagePoints {

@@ -1,10 +1,8 @@
 /**
  * How are CPU time and pressure counted? As the kernel and cAdvisor count them.
+ * cAdvisor reads a counter from 11 to 24 s after a start on, then every 10 to 19 s, each container separately (measured).
  */
 import { drawBetween, type Key } from "./random.ts";
-
-// Counting what is used: the counter of an instance grows by what it got, and cAdvisor's housekeeping reads it now and
-// then. Measured: from 11 to 24 s after a start on, every 10 to 19 s, each container by itself.
 
 /** A container's use since it started, and what cAdvisor last read of it. */
 export interface Meter {
@@ -111,11 +109,10 @@ export function getCounterNs(meter: Meter, ms: number): number {
   return meter.cpuNs + toNs(meter.millicores, ms);
 }
 
-// What a CPU limit does to the threads behind it, as the kernel's CFS bandwidth control and PSI count it. Work comes
-// in all the time, so of each period of 100 ms the quota lasts for got / wanted, and for the rest all threads wait: on
-// as many CPUs as they would run on. https://docs.kernel.org/scheduler/sched-bwc.html
-
-/** That of a cgroup that has never waited. */
+/**
+ * That of a cgroup that has never waited.
+ * https://docs.kernel.org/scheduler/sched-bwc.html
+ */
 export const NO_PRESSURE: CpuPressure = Object.freeze({ fullNs: 0, avg10: 0, avg60: 0, avg300: 0 });
 
 /** How long it waited, for the node or its limit, and on how many CPUs it ran; `wanted` is what `threads` can run. */

@@ -2,9 +2,6 @@
  * How is a number drawn without a generator? It depends on its key alone, so the order of questions does not matter.
  */
 
-// Chance without a generator: a number in [0, 1) that depends on its key alone. Whoever asks, in whatever order and
-// however often, the same question of the same seed has the same answer, and the state needs no generator's state.
-
 /** What a drawn number depends on. */
 export type Key = readonly (string | number)[];
 

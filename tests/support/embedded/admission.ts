@@ -10,9 +10,6 @@ import { formatAmount } from "../../../lib/units/quantity.ts";
 import { NO_RESOURCES, type Resource, type ResourceField, type Resources } from "../../../lib/units/resources.ts";
 import { findLimitFaults, giveDefaults } from "./limit_ranges.ts";
 
-// Admission of a valid pod to the store: limit ranges, the capacity of its node (on resize) and quotas are asked in
-// this order, and each refuses in the words of 1.36.3.
-
 const PODS = { group: "", plural: "pods", kind: "Pod" };
 
 /** The admission of a real server. */

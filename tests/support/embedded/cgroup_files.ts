@@ -1,13 +1,11 @@
 /**
  * Which cgroup files would a modelled node have?
+ * https://docs.kernel.org/admin-guide/cgroup-v2.html
  */
 import type { NodeState, PodState } from "../../../lib/embedded/model/state.ts";
 import { type CpuPressure, getCounterNs, type Meter } from "../../../lib/simulate/model/meter.ts";
 import type { QosClass } from "../../../lib/units/resources.ts";
 import type { CgroupFiles } from "../../../lib/usage/cgroup/files.ts";
-
-// The cgroups of a modelled node, as files of a mount that was never made: what the cgroup source would read on a
-// machine that runs the same pods. Text as the kernel writes it: https://docs.kernel.org/admin-guide/cgroup-v2.html
 
 /** The node, and how its cgroups are laid out. */
 export interface CgroupFilesOptions {

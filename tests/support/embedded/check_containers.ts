@@ -4,9 +4,6 @@
 import type { ContainerStatus, Pod } from "../../../lib/api/kubernetes.ts";
 import { parseAmount } from "../../../lib/units/quantity.ts";
 
-// Can the model tell this of a pod's containers? From one status to the next: which state follows which, when a
-// restart counts, and what is left of the instance before.
-
 /** Receives one problem in words. */
 export type Report = (message: string) => void;
 

@@ -5,9 +5,6 @@ import type { Pod, PodCondition } from "../../../lib/api/kubernetes.ts";
 import type { Problem } from "../../../lib/embedded/model/load.ts";
 import { checkContainers, isSizeOf, type Report } from "./check_containers.ts";
 
-// Can the model tell this of pods? Each rule holds between one state of a pod and the next, for recorded watches as
-// for the model's own: conditions and their order and times, generations, sizes before and after a resize, phases.
-
 /** An event of a watch of pods. */
 export interface PodEvent {
   /** When it was received; `null` = not known, and no time is checked. */

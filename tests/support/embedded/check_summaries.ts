@@ -4,9 +4,6 @@
 import type { ContainerStats, PodStats, Summary } from "../../../lib/api/summary.ts";
 import type { Problem } from "../../../lib/embedded/model/load.ts";
 
-// Can the model give these summaries? Every rule here holds for what was recorded of a real kubelet and for whatever
-// the model gives, so that neither drifts from the other unseen.
-
 /** A summary and the time when it was read. */
 export interface SeenSummary {
   /** When it was asked for, by the node's clock. */

@@ -17,8 +17,6 @@ import {
 import { isSelected, isTolerated, listTaints, REQUIRED } from "../../../lib/embedded/controllers/scheduler.ts";
 import { at, type JsonObject, numberAt, objectAt, textAt, textsAt } from "../../../lib/embedded/json.ts";
 
-// DaemonSets: one pod on each node that will have it; those of an older template are replaced one at a time.
-
 /** The controller that keeps one pod of each DaemonSet on every node that will do. */
 export function controlDaemonSets(context: Context): Control {
   const { cache } = context;

@@ -1,5 +1,6 @@
 /**
  * What does a LimitRange give a pod by default, and what may a pod not ask for?
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/plugin/pkg/admission/limitranger/admission.go
  */
 import {
   isObject,
@@ -15,9 +16,6 @@ import { parseAmounts, sumPod } from "../../../lib/embedded/quantities.ts";
 import { CONTAINER_LISTS } from "../../../lib/embedded/server/kinds/pods.ts";
 import { formatAmount, parseAmount } from "../../../lib/units/quantity.ts";
 import type { Resource, Resources } from "../../../lib/units/resources.ts";
-
-// Limit ranges: what they give by default, and what a pod breaks of them, in the words of Kubernetes.
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/plugin/pkg/admission/limitranger/admission.go
 
 /** Fills in a draft of a LimitRange: `max` becomes the default limit, and this, or else `min`, the default request. */
 export function setLimitRangeDefaults(range: JsonObject): void {

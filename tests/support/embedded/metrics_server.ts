@@ -1,16 +1,12 @@
 /**
  * How does the embedded cluster serve metrics.k8s.io? It reads `/metrics/resource` of each kubelet every 15 s.
+ * https://github.com/kubernetes-sigs/metrics-server/blob/v0.9.0/pkg/storage/pod.go
  */
 import type { Extension, ExtensionParts } from "../../../lib/embedded/cluster.ts";
 import { type JsonObject, objectAt } from "../../../lib/embedded/json.ts";
 import type { ClusterNode } from "../../../lib/embedded/node.ts";
 import { notFound } from "../../../lib/embedded/server/refusal.ts";
 import { formatDuration, formatTime } from "../../../lib/units/time.ts";
-
-// metrics-server beside an embedded cluster: every 15 s it reads `/metrics/resource` of each kubelet, keeps two points
-// of each container, and answers `metrics.k8s.io` with the rate between them, as the real one (0.9) does. A pod is
-// missing until each of its containers has two points, or is 10 s old.
-// https://github.com/kubernetes-sigs/metrics-server/blob/v0.9.0/pkg/storage/pod.go
 
 /** A metrics-server for the nodes of the moment. */
 export function createMetricsServer({ nodes, store, clock, token }: ExtensionParts): Extension {
@@ -138,8 +134,6 @@ function formatBytes(bytes: number): string {
   const [unit, suffix] = (bytes === 0 ? undefined : units.find(([one]) => bytes % one === 0)) ?? [1, ""];
   return `${bytes / unit}${suffix}`;
 }
-
-// Reads `/metrics/resource` of a kubelet as metrics-server does: of each container its counter, memory and start.
 
 /** A container at one time. */
 interface ResourcePoint {

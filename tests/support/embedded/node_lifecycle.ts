@@ -1,5 +1,6 @@
 /**
  * What happens to a node without heartbeats, and to its pods?
+ * https://kubernetes.io/docs/concepts/architecture/nodes/#node-status
  */
 import { isDeleting, keyOf } from "../../../lib/embedded/controllers/cache.ts";
 import {
@@ -15,10 +16,6 @@ import {
 import { listTaints } from "../../../lib/embedded/controllers/scheduler.ts";
 import { type Json, type JsonObject, listAt, numberAt, textAt } from "../../../lib/embedded/json.ts";
 import { formatTime } from "../../../lib/units/time.ts";
-
-// Nodes that fall silent: after 40 s without a heartbeat they are Unknown and tainted, their pods not Ready, and after
-// 300 s more the pods that tolerate it no longer are deleted; all is taken back when the node returns. Pods of a node
-// that was deleted go with it. https://kubernetes.io/docs/concepts/architecture/nodes/#node-status
 
 /** The controller that taints nodes whose kubelets are silent and evicts their pods. */
 export function controlNodes(context: Context): Control {

@@ -1,12 +1,9 @@
 /**
  * How does a kubelet write `/metrics/resource`?
+ * https://kubernetes.io/docs/reference/instrumentation/metrics/
  */
 import type { Summary } from "../../../lib/api/summary.ts";
 import type { KubeletAnswers } from "../../../lib/embedded/kubelet/kubelet.ts";
-
-// `/metrics/resource` as a kubelet 1.36 writes it: the summary's usage as Prometheus text, families and series in
-// order of their names, each sample with the time it was taken at (here whole seconds, as the model's summary has
-// them). https://kubernetes.io/docs/reference/instrumentation/metrics/
 
 /** The content type of the text format of Prometheus. */
 const RESOURCE_METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";

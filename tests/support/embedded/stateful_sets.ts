@@ -16,9 +16,6 @@ import {
 } from "../../../lib/embedded/controllers/context.ts";
 import { at, type JsonObject, numberAt, textAt } from "../../../lib/embedded/json.ts";
 
-// StatefulSets: pods with ordinal names, in order (OrderedReady) or all at once (Parallel); those of an older template
-// are replaced from the highest on, one at a time. Volumes are none of its business here.
-
 /** The controller that creates and deletes the pods of each StatefulSet in the order of their ordinals. */
 export function controlStatefulSets(context: Context): Control {
   const { cache } = context;

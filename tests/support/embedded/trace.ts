@@ -4,9 +4,6 @@
 import { type Curve, parseCurve, type Problem } from "../../../lib/embedded/model/load.ts";
 import { quote } from "../../../lib/units/untrusted.ts";
 
-// A load that was measured: the text of a CSV file with the columns `seconds` and `millicores` (or `bytes`), as a
-// curve that draws lines between its rows.
-
 /** A recorded trace, or what is wrong with it. */
 type ParsedTrace =
   | { readonly ok: true; readonly curve: Curve }

@@ -1,14 +1,13 @@
 /**
  * Which user sends a request, and what may this user do (RBAC)?
+ * Bearer tokens name users. Rights come from the stored ClusterRoles, Roles and bindings. Without configured tokens, a
+ * request without a token is the administrator's.
+ * https://kubernetes.io/docs/reference/access-authn-authz/rbac/
  */
 import { type JsonObject, listAt, objectAt, textAt, textsAt } from "../../json.ts";
 import { forbidden, Refusal, unauthorized } from "../refusal.ts";
 import type { Store } from "../store.ts";
 import { toSuffix } from "../write/objects.ts";
-
-// Who asks, and may they? Bearer tokens name users; rights are read from the ClusterRoles, Roles and bindings stored,
-// as RBAC does. Where no tokens are configured, a request without the token of a service account is the
-// administrator's. https://kubernetes.io/docs/reference/access-authn-authz/rbac/
 
 /** Somebody with a token, and their groups. */
 export interface User {

@@ -28,8 +28,6 @@ import { parseSelection } from "./list.ts";
 import { type Answer, type AnswerContext, isServed, type ResourceRequest } from "./request.ts";
 import { openWatch } from "./watch.ts";
 
-// Answers a request for a resource: each verb, for the object itself and for what it has beside it.
-
 /** Throws a Refusal. */
 export function answerResource(context: AnswerContext, request: ResourceRequest): Answer | Promise<Answer> {
   const { target, verb, query, body: { value: body, tooLarge, findRepeated } } = request;
@@ -167,8 +165,6 @@ function unavailable(): Refusal {
   return new Refusal(503, { message: "error trying to reach service: nobody is there", reason: "ServiceUnavailable" });
 }
 
-// Answers lists and watches, as objects, as their metadata or as tables.
-
 /** Answers a list as objects, as metadata or as a table. Throws a Refusal. */
 function answerList(
   { store, lister, now }: AnswerContext,
@@ -272,8 +268,6 @@ function toBookmarkObject(type: ResourceType): JsonObject {
   return { kind: type.kind, apiVersion: apiVersionOf(type), metadata: {}, ...empty };
 }
 
-// Objects as a Table, which is how `kubectl get` asks for them; the server decides what columns show.
-
 /** How objects are shown as a table. */
 interface TableOptions {
   readonly type: ResourceType;
@@ -320,12 +314,12 @@ function toIncluded(object: JsonObject, include: string): Json {
   return toPartial(object);
 }
 
-// Objects as PartialObjectMetadata, which is how informers that need only metadata list and watch them.
-// https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches
-
 const KIND = { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" };
 
-/** Does the client want metadata only, of what it can be given as JSON? */
+/**
+ * Does the client want metadata only, of what it can be given as JSON?
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches
+ */
 function wantsMetadata(accept: string | null): boolean {
   return /(^|,)\s*application\/json;[^,]*\bas=PartialObjectMetadata(List)?\b/.test(accept ?? "");
 }

@@ -1,14 +1,11 @@
 /**
  * How does a test server get a certificate? From an authority that is made for it.
+ * Root and leaf are two certificates, because a client refuses the certificate of an authority as that of a server.
+ * https://www.rfc-editor.org/rfc/rfc5280
  */
+// First: x509 needs what this adds to Reflect.
 import "reflect-metadata";
 import * as x509 from "@peculiar/x509";
-
-// A certificate authority for servers on 127.0.0.1, made anew for each embedded cluster: an ECDSA root, and leaves for
-// one address. Root and leaf are two certificates, as a client refuses the certificate of an authority as that of a
-// server. https://www.rfc-editor.org/rfc/rfc5280
-//
-// Before the package, which looks for what it adds to Reflect as soon as it is loaded.
 
 /** A root, and leaves that it signs. */
 export interface Authority {

@@ -1,12 +1,9 @@
 /**
  * What does the server say about itself? Its version, groups, resources, and some OpenAPI for kubectl.
+ * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
 import type { Json, JsonObject } from "../../json.ts";
 import { apiVersionOf, type ResourceType } from "../kinds/resource_type.ts";
-
-// What the server says about itself: its version, the groups and resources that it serves, and as much OpenAPI as
-// kubectl needs to apply, patch and explain.
-// https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
 
 /** `null` for a path that says nothing. */
 export function describe(path: string, types: readonly ResourceType[]): JsonObject | null {

@@ -1,14 +1,11 @@
 /**
  * What can go wrong with the server on demand? A fault says which requests, and what happens to them.
+ * A fault is data: which requests it matches, and what happens to them.
  */
 import type { Clock } from "../../../runtime/clock.ts";
 import { abortable } from "../../../runtime/tasks.ts";
 import { Refusal } from "../refusal.ts";
 import type { OpenWatch } from "./watch.ts";
-
-// What goes wrong with an API server, on demand: slow, hanging, cut off, garbled and refused answers, watches that are
-// dropped or fall silent, a history that expired, a clock that is off. A fault is data: which requests, and what
-// happens.
 
 /** What happens to a request that a fault strikes. */
 export type Effect =

@@ -1,5 +1,9 @@
 /**
  * How does the embedded API server answer a request? A function from Request to Response over objects in memory.
+ * kubectl, podfit and the embedded kubelets use it like a real server of Kubernetes 1.36, under any clock. Not imitated:
+ * protobuf, OpenAPI schemas and strict field validation of built-in kinds, webhooks, lists at exact old versions,
+ * events.k8s.io, the token volume of service accounts, pod priority, merging of metadata through subresources, client
+ * certificates, impersonation, priority and fairness. Controllers are clients: the server deletes nothing by itself.
  */
 import type { Clock } from "../../../runtime/clock.ts";
 import { abortable } from "../../../runtime/tasks.ts";
@@ -16,17 +20,6 @@ import { type Asked, Faults } from "./faults.ts";
 import { Lister } from "./list.ts";
 import { type Answer, parsePath, readBody, type Target, toVerb } from "./request.ts";
 import { answerReview } from "./reviews.ts";
-
-// The API server of an embedded cluster: a function from Request to Response over objects in memory, which kubectl,
-// podfit and the embedded kubelets use like a real one of Kubernetes 1.36. It runs under any clock, virtual ones too.
-//
-// What it does not imitate: protobuf, OpenAPI schemas of built-in kinds, strict field validation of those (unknown
-// fields pass), rules of definitions that compare with the former object, webhooks and admission beyond limit ranges,
-// quotas and node capacity; lists at exact old versions; events.k8s.io (events are core/v1, never expire, and those of
-// the newer form are not validated); the token volume of service accounts, node taints, pod priority; merging of
-// metadata through subresources; single objects as their metadata alone; certificates of clients; impersonation;
-// priority and fairness but as a fault. Controllers are clients: nothing here deletes the content of a namespace, the
-// pods of a workload or events.
 
 /** What an API server is made of. */
 export interface ApiServerOptions extends CatalogOptions {

@@ -1,5 +1,6 @@
 /**
  * Which objects does a list give, in which order, and at which version?
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
 import { findKeyFault, findValueFault, matches, type Requirement } from "../../../units/selector.ts";
 import { at, type JsonObject, textAt } from "../../json.ts";
@@ -18,9 +19,6 @@ import {
   unsupportedValue,
 } from "../refusal.ts";
 import type { Collection, Entry } from "../store.ts";
-
-// Answers lists: in order, page by page from one snapshot, at the versions that a real server accepts.
-// https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
 
 /** Lists collections, page by page where a limit is asked for. */
 export class Lister {
@@ -80,10 +78,10 @@ export class Lister {
   }
 }
 
-// Which objects does a list or watch ask for? Reads `labelSelector` and `fieldSelector` of a query, with a real
-// server's refusals. https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#api
-
-/** The objects that a list or watch is about. */
+/**
+ * The objects that a list or watch is about.
+ * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#api
+ */
 export interface Selection {
   readonly namespace: string | null;
   /** The node that the selector names, so that its pods are found at once; `null` where it names none. */

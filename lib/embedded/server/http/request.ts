@@ -13,8 +13,6 @@ import type { Access } from "./access.ts";
 import type { Lister } from "./list.ts";
 import type { OpenWatch } from "./watch.ts";
 
-// What a request for a resource and its answer consist of, between the handler and those who answer it.
-
 /** What every answer is made from. */
 export interface AnswerContext {
   readonly store: Store;
@@ -48,10 +46,10 @@ export interface Answer {
   readonly open?: (register: (watch: OpenWatch) => () => void) => ReadableStream<Uint8Array>;
 }
 
-// What does a request ask for? Its path as resource, namespace, name and subresource, and the verb by which rights are
-// granted. https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb
-
-/** What a path of the API names. */
+/**
+ * What a path of the API names.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb
+ */
 export interface Target {
   readonly group: string;
   readonly version: string;
@@ -89,9 +87,6 @@ export function isServed(type: ResourceType, { namespace, name, subresource }: T
   if (!type.isNamespaced) return namespace === null;
   return namespace !== null || (name === "" && ["list", "watch", "deletecollection"].includes(verb));
 }
-
-// Reads the body of a request, JSON or YAML, as the API server does: within bounds of size and depth, with what is
-// wrong about it as text (a field written twice, a number that no double holds) beside the value.
 
 /** Rejects with a Refusal for what is neither JSON nor YAML, or too large. */
 export async function readBody(request: Request): Promise<Body> {

@@ -1,12 +1,10 @@
 /**
  * How are TokenReview and SubjectAccessReview answered?
+ * https://kubernetes.io/docs/reference/access-authn-authz/webhook/
  */
 import { at, type JsonObject, objectAt, textAt, textsAt } from "../../json.ts";
 import { badRequest } from "../refusal.ts";
 import { type Access, ADMIN, type Attributes, type User } from "./access.ts";
-
-// Questions about users and rights, which kubelets ask of the API server and `kubectl auth` too: whose is this token,
-// and may they do that? https://kubernetes.io/docs/reference/access-authn-authz/webhook/
 
 /**
  * `null` for what is no review; `path`: `/apis/authorization.k8s.io/v1/subjectaccessreviews`. Throws a Refusal for who may

@@ -4,9 +4,6 @@
 import type { Transport } from "../../../kube/transport.ts";
 import { type Authority, createAuthority } from "./certificates.ts";
 
-// Serves a handler on 127.0.0.1, over TLS or plain HTTP, for kubectl and whoever else does not live in this process;
-// on the real clock, or one that runs faster, never on a virtual one.
-
 /** How a handler is served. */
 interface ServeOptions {
   /** False serves plain HTTP. */

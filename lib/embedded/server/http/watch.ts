@@ -1,15 +1,12 @@
 /**
  * How is a watch answered? Changes since a version, then each change as it happens, with bookmarks.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
 import type { Clock } from "../../../runtime/clock.ts";
 import { type JsonObject, objectAt } from "../../json.ts";
 import { expired } from "../refusal.ts";
 import { type Change, type ChangeKind, type Collection, Entry, toEventLine } from "../store.ts";
 import type { Selection } from "./list.ts";
-
-// Answers watches: what changed since a version, then each change as it happens, with bookmarks, until the time asked
-// for is over. An event is encoded once per change, however many watch.
-// https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
 
 /** What a watch starts from and how long it lasts. */
 interface WatchOptions {

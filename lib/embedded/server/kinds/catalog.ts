@@ -45,8 +45,6 @@ import {
   validateWorkload,
 } from "./workloads.ts";
 
-// Which resources does the server have right now: those it was born with, and those that stored definitions define.
-
 /** The kinds of a server, and how objects of custom kinds are checked. */
 export interface CatalogOptions {
   readonly builtIn?: readonly ResourceType[];
@@ -92,9 +90,6 @@ export class Catalog {
     return this.#store.collection("apiextensions.k8s.io/customresourcedefinitions");
   }
 }
-
-// The kinds that the API server is born with, one row each. Roles and bindings are stored for access.ts to read;
-// services are stored and nothing more, so that real manifests apply.
 
 const WORKLOAD = {
   group: "apps",

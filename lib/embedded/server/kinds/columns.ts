@@ -1,11 +1,9 @@
 /**
  * What does `kubectl get` show of each kind? Columns, cells, ages, and the short status of a pod.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables
  */
 import { at, isObject, type Json, type JsonObject, listAt, numberAt, objectAt, textAt } from "../../json.ts";
 import { listContainers } from "./workloads.ts";
-
-// What `kubectl get` shows of each kind: the columns of a Table and the cells of an object.
-// https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables
 
 /** A column of a table and how its cell is read from an object. */
 export interface Column {
@@ -223,8 +221,6 @@ function getAtJsonPath(object: JsonObject, path: string): Json | undefined {
   return here;
 }
 
-// How old is it? Ages as kubectl shows them.
-
 /** `5s`, `3m12s`, `2d`; `<unknown>` for no time. */
 function formatAge(time: string, now: number): string {
   const at = Date.parse(time);
@@ -256,10 +252,10 @@ function join(seconds: number, [large, first]: Unit, [small, second]: Unit): str
   return `${Math.floor(seconds / large)}${first}${rest === 0 ? "" : `${rest}${second}`}`;
 }
 
-// A pod's status in the few words of `kubectl get pods`.
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/printers/internalversion/printers.go
-
-/** What kubectl shows of the state of a pod. */
+/**
+ * What kubectl shows of the state of a pod.
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/printers/internalversion/printers.go
+ */
 interface PodStatus {
   /** `1/2` */
   readonly ready: string;

@@ -19,9 +19,6 @@ import {
 import { toCustomColumns } from "./columns.ts";
 import type { CreateChecks, ResourceType, ScalePaths } from "./resource_type.ts";
 
-// Custom resources: the kinds that stored CustomResourceDefinitions define, with the defaults, the checks and the
-// columns of their schemas.
-
 /** The resource of each version that a definition serves. */
 export function toCustomTypes(definition: JsonObject, createChecks: CreateChecks): readonly ResourceType[] {
   const spec = objectAt(definition, "spec");
@@ -29,11 +26,10 @@ export function toCustomTypes(definition: JsonObject, createChecks: CreateChecks
     .map((version) => toType(spec, version, createChecks));
 }
 
-// What does a schema leave of an object that was sent? Defaults are filled in, fields and nulls that it does not know
-// are dropped, or listed for a client that asked for strict validation.
-// https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning
-
-/** The value with the schema's defaults and without what it does not know. */
+/**
+ * The value with the schema's defaults and without what it does not know.
+ * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning
+ */
 export function prune(value: Json, schema: JsonObject): Json {
   if (Array.isArray(value)) return value.map((item) => prune(item, objectAt(schema, "items")));
   if (!isObject(value)) return value;
@@ -52,9 +48,6 @@ export function prune(value: Json, schema: JsonObject): Json {
   }
   return pruned;
 }
-
-// CustomResourceDefinitions themselves: their defaults, their status, and what the API server demands of them, down to
-// the rules of their schemas.
 
 /** Fills in what a definition leaves out. */
 export function setDefinitionDefaults(definition: JsonObject): void {

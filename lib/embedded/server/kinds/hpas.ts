@@ -15,9 +15,6 @@ import {
 import { BAD_QUANTITY, canonicalQuantity } from "../../quantities.ts";
 import { cannotHandle, forbiddenField, invalidValue, type Problem, required, unsupportedValue } from "../refusal.ts";
 
-// HorizontalPodAutoscalers as data: nobody acts on them here. What is filled in and demanded is that of
-// pkg/apis/autoscaling of Kubernetes 1.36; of metrics only the type is looked at.
-
 /** Fills in what the manifest leaves out: an empty `behavior` too is filled, a missing one is not. */
 export function setHpaDefaults(hpa: JsonObject): void {
   const spec = openAt(hpa, "spec");

@@ -5,8 +5,6 @@ import { findKeyFault, findValueFault } from "../../../units/selector.ts";
 import { type JsonObject, objectAt, textAt, textsAt } from "../../json.ts";
 import { forbiddenField, invalidValue, type Problem, required } from "../refusal.ts";
 
-// Names, labels and other metadata of objects: what the API server demands of them, in its words.
-
 /** The problems of an object's name, labels and finalizers. */
 export function validateMetadata(object: JsonObject): readonly Problem[] {
   const name = textAt(object, "metadata", "name");

@@ -27,8 +27,6 @@ import {
 } from "../refusal.ts";
 import { DNS_LABEL_RULE, isDnsLabel } from "./names.ts";
 
-// Pods: what the API server fills in, how it classes them, and which changes of a spec it takes.
-
 /** The annotation of a pod that mirrors one of a node's own. */
 export const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
 
@@ -83,9 +81,6 @@ export function validatePod(pod: JsonObject, before: JsonObject | null): readonl
   if (before === null || problems.length > 0) return problems;
   return isSame(fixedPart(pod), fixedPart(before)) ? [] : [forbiddenField("spec", FIXED)];
 }
-
-// What the API server fills into a pod's spec, alone or in a workload's template, and what it demands of its
-// containers.
 
 /** The fields of a pod's spec that have containers. */
 export const CONTAINER_LISTS = ["initContainers", "containers"] as const;

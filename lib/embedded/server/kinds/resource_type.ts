@@ -5,10 +5,6 @@ import type { JsonObject } from "../../json.ts";
 import type { Named, Problem } from "../refusal.ts";
 import type { Column } from "./columns.ts";
 
-// What the API server knows about a kind of objects: its names, and what it adds to an object, demands of it and
-// prints of it. Built-in kinds stand in the table of resources.ts, others are read from the CustomResourceDefinitions
-// stored.
-
 /** One resource of the API: its names and the rules for its objects. */
 export interface ResourceType extends Named {
   readonly version: string;

@@ -6,8 +6,6 @@ import { isSameMeaning } from "../../quantities.ts";
 import { badRequest, cannotHandle, forbiddenField, invalidValue, type Problem } from "../refusal.ts";
 import { DNS_LABEL_RULE, isDnsLabel, isSubdomain } from "./names.ts";
 
-// Namespaces, events and leases: what the API server fills in and demands.
-
 /** Gives a namespace the label of its name. */
 export function setNamespaceDefaults(namespace: JsonObject): void {
   openAt(namespace, "metadata", "labels")["kubernetes.io/metadata.name"] = textAt(namespace, "metadata", "name");
@@ -66,8 +64,6 @@ export function validateLease({ spec }: JsonObject): readonly Problem[] {
 export function hasNewSpec(after: JsonObject, before: JsonObject | null): boolean {
   return before === null || !isSameMeaning(objectAt(after, "spec"), objectAt(before, "spec"));
 }
-
-// ConfigMaps and Secrets: what the API server fills in and demands, of keys, of bytes, and of what is for good.
 
 /** Plain text of a Secret becomes bytes, and its type the usual one. Throws a Refusal for bytes that are none. */
 export function setSecretDefaults(secret: JsonObject): void {

@@ -17,8 +17,6 @@ import { invalidValue, type Problem, required, unsupportedValue } from "../refus
 import { getLabels, validateLabels } from "./names.ts";
 import { setSpecDefaults, validateSpec } from "./pods.ts";
 
-// Deployments, StatefulSets, DaemonSets and ReplicaSets: what the API server fills in and demands.
-
 /** Fills in what the manifest of a Deployment leaves out. */
 export function setDeploymentDefaults(deployment: JsonObject): void {
   setTemplateDefaults(deployment);

@@ -1,11 +1,10 @@
 /**
  * Which manager set which field? Sets of fields, how lists merge, and metadata.managedFields.
+ * A path is its elements (`f:spec`, `k:{"name":"main"}`, `v:"x"`) joined by newlines. The time of an entry in
+ * managedFields moves with each change of its fields.
+ * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
 import { isObject, isSame, type Json, type JsonObject, listAt, objectAt, textAt } from "../../json.ts";
-
-// Sets of fields, as managedFields have them: which paths differ between two objects, and the FieldsV1 tree that a set
-// is written as. A path is its elements (`f:spec`, `k:{"name":"main"}`, `v:"x"`) joined by newlines.
-// https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
 
 /** The fields that an applied object sets: its leaves and the items of its keyed lists. */
 export function listApplied(object: JsonObject): FieldSet {
@@ -74,11 +73,10 @@ export function toItemElement(name: string, item: Json): string | null {
   return `k:${JSON.stringify(Object.fromEntries(values))}`;
 }
 
-// How lists merge, by the name of their field: the one piece of Kubernetes' schema that patches and field ownership
-// need. Two tables, as Kubernetes has two: the strategic merge of patches, and the field sets of managedFields.
-// https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
-
-/** The keys by which a strategic merge patch merges lists of objects. Any other list is replaced as a whole. */
+/**
+ * The keys by which a strategic merge patch merges lists of objects. Any other list is replaced as a whole.
+ * https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
+ */
 export const MERGE_KEYS: Readonly<Record<string, string>> = {
   addresses: "type",
   conditions: "type",
@@ -103,9 +101,6 @@ export const MERGE_KEYS: Readonly<Record<string, string>> = {
 
 /** Lists of texts that a strategic merge patch adds to. */
 export const MERGED_SETS: readonly string[] = ["finalizers"];
-
-// Who set which field, and when: keeps metadata.managedFields as the real server does for create, update and patch. An
-// entry belongs to a manager, operation and subresource, and its time moves with each change of its fields (C42).
 
 /** Who writes, by what way and when. */
 export interface Writer {

@@ -1,12 +1,11 @@
 /**
  * What does a JSON patch (RFC 6902) make of an object?
+ * As the library of the API server: a missing field may be replaced, copied as null and tested for null, and a negative
+ * index counts from the end.
+ * https://github.com/evanphx/json-patch/tree/v4.13.0
  */
 import { isObject, isSame, type Json } from "../../json.ts";
 import { badRequest, Refusal } from "../refusal.ts";
-
-// Applies a JSON patch (RFC 6902) as the API server does, whose library takes some things that the RFC does not: a
-// missing field may be replaced, copied as null and tested for null, and a negative index counts from the end.
-// https://github.com/evanphx/json-patch/tree/v4.13.0
 
 /** The target with every operation applied, in order; the target stays as it is. Throws a Refusal if one cannot be. */
 export function jsonPatch(target: Json, operations: Json): Json {

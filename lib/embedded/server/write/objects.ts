@@ -7,8 +7,6 @@ import { apiVersionOf, type ResourceType } from "../kinds/resource_type.ts";
 import { badRequest } from "../refusal.ts";
 import type { Store } from "../store.ts";
 
-// What every object of the API has: a name, a UID, times and versions that the server sets and nobody else.
-
 /** A draft of the object that was sent, as the first version of a new one. */
 export function toNewDraft(sent: JsonObject, { type, namespace, name, uid, now }: Place & Identity): JsonObject {
   const { kind: _kind, apiVersion: _version, metadata, ...rest } = toDraft(sent, type);
@@ -84,8 +82,6 @@ export function toUid(random: () => number): string {
   const parts = [digits.slice(0, 8), digits.slice(8, 12), `4${digits.slice(13, 16)}`, `a${digits.slice(17, 20)}`];
   return [...parts, digits.slice(20)].join("-");
 }
-
-// A new cluster has these before anybody asks for anything: its namespaces, and the role of its administrators.
 
 /** Stores what a new cluster has. */
 export function seed(store: Store, { now, random }: { readonly now: number; readonly random: () => number }): void {

@@ -23,8 +23,6 @@ import {
 import { jsonPatch } from "./json_patch.ts";
 import { createObject, toEmpty, toWriter, updateObject, type WriteContext } from "./write.ts";
 
-// PATCH: brings an object to what a patch makes of it, by the content type that the patch was sent with.
-
 /** A patch as it was sent. */
 export interface Patch {
   /** The media type without parameters. */
@@ -89,11 +87,10 @@ export function checkContentType(contentType: string, { isCustom }: Pick<Resourc
   throw new Refusal(415, { message, reason: "UnsupportedMediaType", details: {} });
 }
 
-// Merges patches into objects: JSON merge patch (RFC 7386), and Kubernetes' strategic merge, which merges lists by a
-// key of their items.
-// https://github.com/kubernetes/community/blob/master/contributors/devel/sig-api-machinery/strategic-merge-patch.md
-
-/** The target with what the patch says; the target stays as it is. */
+/**
+ * The target with what the patch says; the target stays as it is.
+ * https://github.com/kubernetes/community/blob/master/contributors/devel/sig-api-machinery/strategic-merge-patch.md
+ */
 export function mergePatch(target: Json | undefined, patch: Json): Json {
   if (!isObject(patch)) return patch;
   const merged: JsonObject = isObject(target) ? { ...target } : {};
@@ -131,11 +128,10 @@ export function strategicMerge(target: JsonObject, patch: JsonObject): JsonObjec
   return merged;
 }
 
-// Server-side apply: merges what a manager applies into an object, takes back what it applied before and no longer
-// does, and refuses to change what others own unless it is forced.
-// https://kubernetes.io/docs/reference/using-api/server-side-apply/
-
-/** Merges what was applied into an object. Throws a Refusal for fields that others own. */
+/**
+ * Merges what was applied into an object. Throws a Refusal for fields that others own.
+ * https://kubernetes.io/docs/reference/using-api/server-side-apply/
+ */
 export function applyObject(
   before: JsonObject,
   sent: JsonObject,

@@ -22,8 +22,6 @@ import { checkAddress } from "./objects.ts";
 import { APPLY, applyObject, cannotPatch, checkContentType, getApplied, type Patch, patchWith } from "./patch.ts";
 import { toWriter, updateObject, type WriteContext } from "./write.ts";
 
-// Writes to the scale of a workload: an object of a kind of its own, of which one field counts.
-
 /** Replaces the scale of a workload. Throws a Refusal. */
 export function updateScale(context: WriteContext, before: Entry, sent: JsonObject): Entry {
   checkKind(sent);
@@ -50,10 +48,10 @@ export function patchScale(context: WriteContext, before: Entry, patch: Patch): 
   return write(context, before, { sent, owners: nextOwners(context, before.object, sent) });
 }
 
-// The scale of a workload as it is read, and where the workload keeps what a scale shows.
-// https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/scale-v1/
-
-/** The Scale of a workload. Throws a Refusal for a custom one without the field of its replicas. */
+/**
+ * The Scale of a workload. Throws a Refusal for a custom one without the field of its replicas.
+ * https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/scale-v1/
+ */
 export function toScale(object: JsonObject, type: ResourceType): JsonObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = objectAt(object, "metadata");
   const paths = pathsOf(type);
@@ -78,8 +76,6 @@ export function toScale(object: JsonObject, type: ResourceType): JsonObject {
     status: { replicas: numberAt(object, ...paths.status) ?? 0, ...(selector === "" ? {} : { selector }) },
   };
 }
-
-// What some kinds have beside themselves: the binding of a pod, tokens of service accounts.
 
 /** Binds a pod to a node, as a scheduler asks. That is no field of any manager and begins no generation. */
 export function bindPod({ store, type, now, isDryRun }: WriteContext, before: Entry, binding: JsonObject): void {
@@ -222,10 +218,6 @@ function toTerm(expression: JsonObject): string {
       return `!${key}`;
   }
 }
-
-// Who owns the replicas of a workload that is written through its scale. The entries are kept with the workload, as
-// managedfields/scalehandler.go of apimachinery does it: an owner by /scale has no time there, a zero has no owner,
-// and what nobody owns stays so until it is applied.
 
 /** A scale as it is to be, and who then owns its replicas. */
 interface OwnedScale {

@@ -1,6 +1,7 @@
 /**
  * How is an object created, updated or deleted? Defaults, field managers, generation, validation and admission, in the
  * order of the API server.
+ * A request that is wrong in two ways is refused for the same one as by a real server.
  */
 import { formatTime } from "../../../units/time.ts";
 import {
@@ -36,9 +37,6 @@ import { Entry, type Store } from "../store.ts";
 import type { Admission } from "./admission.ts";
 import { trackUpdate, type Writer } from "./fields.ts";
 import { checkAddress, type Place, toNewDraft, toNextDraft, toSuffix, toUid } from "./objects.ts";
-
-// Creates and updates objects as the API server does: defaults, field managers, generation, validation and admission
-// in its order, so that a request that is wrong in two ways is refused for the same one.
 
 /** What a write is made with, and by whom. */
 export interface WriteContext extends Place {
@@ -136,8 +134,6 @@ export function toEmpty({ isCustom }: ResourceType): JsonObject {
     reportingInstance: "",
   };
 }
-
-// DELETE: at once, or marked first, where a pod has time left, finalizers hold it back, or a namespace has content.
 
 /** `options`: a DeleteOptions, merged with what the query said. */
 export function deleteObject(context: WriteContext, before: Entry, options: JsonObject): Deleted {
@@ -271,11 +267,10 @@ function isSameOwners(managedFields: readonly JsonObject[], old: JsonObject): bo
   return isSame(strip(managedFields), strip(listAt(old, "metadata", "managedFields")));
 }
 
-// `pods/resize`: what of a patched pod it takes, and what it refuses, in the words of 1.36.3. Limit ranges, the node's
-// capacity and quotas are looked at afterwards, in admission.ts.
-// https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/
-
-/** `before` with the sizes of `sent`; everything else that was sent is dropped without a word. */
+/**
+ * `before` with the sizes of `sent`; everything else that was sent is dropped without a word.
+ * https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/
+ */
 function takeSizes(before: JsonObject, sent: JsonObject): JsonObject {
   const spec = { ...objectAt(before, "spec") };
   for (const list of CONTAINER_LISTS) {

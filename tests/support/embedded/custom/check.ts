@@ -8,9 +8,6 @@ import { dropUnchanged, type Finding, findRepeated } from "./finding.ts";
 import { compileRules, findBroken, type RuleNode } from "./rules.ts";
 import { type CheckStructure, compileStructure } from "./structure.ts";
 
-// What is wrong with a custom resource, by the schema of its definition: structure, lists and rules, asked in the
-// order of the API server, which leaves the rules out where the structure does not let them be asked.
-
 /** Compiles a schema once, the first time that an object is checked. */
 export function createChecks(schema: JsonObject): SchemaChecks {
   const status = objectAt(schema, "properties", "status");

@@ -4,8 +4,6 @@
 import { isObject, isSame, type Json, type JsonObject, objectAt, textsAt } from "../../../../lib/embedded/json.ts";
 import { duplicateValue, type Problem, showValue } from "../../../../lib/embedded/server/refusal.ts";
 
-// What a schema finds wrong with an object, and where: the place decides whether an update may leave it as it was.
-
 /** A problem and the place of the value that has it. */
 export interface Finding {
   /** Keys and indexes from the root of the object to the value that the schema is about. */
@@ -63,18 +61,18 @@ export function toFieldProblem(
   }
 }
 
-// Lists that are sets, or maps by keys of their items (`x-kubernetes-list-type`), may have no item twice.
-// https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
-
-/** Every repeated item of such lists in a value, at any depth. */
+/**
+ * Every repeated item of such lists in a value, at any depth.
+ * https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
+ */
 export function findRepeated(value: Json, schema: JsonObject): readonly Finding[] {
   return findBelow({ value, schema, path: [], root: value });
 }
 
-// An update may leave as it was what an older schema let through: a problem of a value that does not change is none.
-// https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-ratcheting
-
-/** The findings that an update of `before` to `after` has to answer for. */
+/**
+ * The findings that an update of `before` to `after` has to answer for.
+ * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-ratcheting
+ */
 export function dropUnchanged(
   findings: readonly Finding[],
   { before, after, schema }: { readonly before: Json; readonly after: Json; readonly schema: JsonObject },

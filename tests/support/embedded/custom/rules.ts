@@ -1,5 +1,6 @@
 /**
  * Which rules of a schema (`x-kubernetes-validations`, CEL) does an object break?
+ * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
  */
 import { Environment } from "@marcbachmann/cel-js";
 import {
@@ -14,10 +15,6 @@ import {
 import { type Problem, showValue } from "../../../../lib/embedded/server/refusal.ts";
 import { compareQuantities } from "../../../../lib/units/quantity.ts";
 import { findFormer, toFieldProblem } from "./finding.ts";
-
-// Evaluates the rules of a schema (`x-kubernetes-validations`) for an object. They are compiled once per definition; a
-// value that an update leaves as it was is not asked about again.
-// https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
 
 /** The rules of one schema and of those below it. */
 export interface RuleNode {
@@ -59,10 +56,10 @@ export function findBroken(node: RuleNode, object: JsonObject, before: JsonObjec
   return visit(node, { value: object, self: toCel(object, node.schema), former: before ?? undefined, field: "" });
 }
 
-// The Common Expression Language with what Kubernetes adds to it: quantities and its own reading of durations.
-// https://kubernetes.io/docs/reference/using-api/cel/
-
-/** Throws where the text is no expression, or one whose types cannot fit. */
+/**
+ * Throws where the text is no expression, or one whose types cannot fit.
+ * https://kubernetes.io/docs/reference/using-api/cel/
+ */
 export function compileExpression(text: string): Expression {
   const parsed = ENVIRONMENT.parse(renameDuration(text));
   const { valid, error } = parsed.check();

@@ -1,14 +1,11 @@
 /**
  * Does a value have the structure of its schema, and in which words is a failure reported?
+ * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
  */
 import { type OutputUnit, type Schema, Validator } from "@cfworker/json-schema";
 import { isObject, type Json, type JsonObject, textAt } from "../../../../lib/embedded/json.ts";
 import { type Problem, required, showValue, unsupportedValue } from "../../../../lib/embedded/server/refusal.ts";
 import { findAt, type Finding, formatPath } from "./finding.ts";
-
-// Does a value have the structure that a schema asks for? A JSON Schema validator finds what fails; the words are
-// those in which the API server reports it.
-// https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
 
 /** `prefix` is where the value stands in its object: "" or "status". Paths of findings begin at the value. */
 export type CheckStructure = (value: Json, prefix: string) => readonly Finding[];
@@ -109,10 +106,10 @@ function toKeys(pointer: string): readonly string[] {
     .map((key) => decodeURIComponent(key).replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-// How does the API server say that a value fails a keyword of its schema? The words of kube-openapi, as 1.36 answers.
-// https://github.com/kubernetes/kube-openapi/blob/master/pkg/validation/errors/schema.go
-
-/** A keyword that a value fails. */
+/**
+ * A keyword that a value fails.
+ * https://github.com/kubernetes/kube-openapi/blob/master/pkg/validation/errors/schema.go
+ */
 interface FailedKeyword {
   /** A keyword of JSON Schema, or `range` for an integer that its format has no room for. */
   readonly keyword: string;
@@ -251,9 +248,6 @@ function nameFormat(value: Json): string {
 function join(prefix: string, name: string): string {
   return prefix === "" || name === "" ? prefix + name : `${prefix}.${name}`;
 }
-
-// A structural schema as plain JSON Schema: what Kubernetes says by extensions of its own (`nullable`, int-or-string,
-// formats of integers) is said in keywords that any validator knows.
 
 /** A copy, which the validator may mark. */
 function prepareSchema(schema: JsonObject): Schema {
