@@ -1,7 +1,7 @@
 /**
  * How is a whole cluster started in one process? API server, controllers and kubelets, under any clock.
- * `startCluster` runs under any clock: under a virtual one an hour passes in a second. `serveCluster` listens on 127.0.0.1
- * over TLS, for kubectl and podfit.
+ * `startCluster` runs under any clock: under a virtual one an hour passes in a second. `serveCluster` listens on
+ * 127.0.0.1 over TLS, for kubectl and podfit.
  */
 import type { ApiServer, Transport } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -69,14 +69,16 @@ export interface Cluster extends AsyncDisposable {
   readonly client: ObjectsClient;
   readonly nodes: ReadonlyMap<string, ClusterNode>;
   readonly addNode: (spec: NodeSpec) => Promise<ClusterNode>;
-  /** The API server as podfit is given one, for the user with this token or for nobody in particular. */
+  /** The API server as podfit gets it, for the user with this token, or without a token. */
   readonly connect: (token?: string | null) => ApiServer;
   /** Usage from the kubelets, asked in process at their nodes' addresses. */
   readonly openSource: (server: ApiServer) => SummarySource;
-  /** Sets what a container of the load image uses. It throws when nobody listens there, or when it is killed for it. */
+  /**
+   * Sets what a container of the load image uses. Throws when no container listens there, or when the load kills it.
+   */
   readonly setLoad: (container: LoadRef, change: Partial<LoadSetting>) => void;
   readonly findLimits: (container: LoadRef) => Limits | null;
-  /** Sets a load that the ready pods of a workload share, beside what each does by itself; `null` takes it away. */
+  /** Sets a load that the ready pods of a workload share, in addition to the load of each; `null` removes it. */
   readonly setWorkloadLoad: (workload: WorkloadRef, load: WorkloadLoad | null) => void;
 }
 

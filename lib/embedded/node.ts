@@ -11,11 +11,11 @@ import { Faults } from "./server/http/faults.ts";
 import type { Proxy } from "./server/http/handler.ts";
 import { Refusal } from "./server/refusal.ts";
 
-/** A node as it is asked for. What is left out is that of a small machine. */
+/** The wanted properties of a node. The defaults are those of a small machine. */
 export interface NodeSpec extends Partial<Omit<NodeConfig, "hostIP" | "seed">> {
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly Taint[];
-  /** Its clock is ahead of the cluster's by so much. */
+  /** How far its clock is ahead of the cluster's, in ms. */
   readonly skewMs?: number;
 }
 
@@ -65,7 +65,9 @@ export function startNode({ name, spec, place, seed, ...options }: ClusterNodeOp
   };
 }
 
-/** `token` is the API server's own for kubelets, which do not hear of who asked it; `null` where they ask for none. */
+/**
+ * `token` is the API server's own for kubelets, which do not see the caller of the proxy; `null` where they need none.
+ */
 export function createProxy(nodes: ReadonlyMap<string, ClusterNode>, token: string | null): Proxy {
   return async ({ plural, namespace, name, path }, request) => {
     const { search } = new URL(request.url);
@@ -93,7 +95,7 @@ export function createProxy(nodes: ReadonlyMap<string, ClusterNode>, token: stri
   };
 }
 
-/** What a node is started with, beside the options of its kubelet. */
+/** What a node is started with, in addition to the options of its kubelet. */
 interface ClusterNodeOptions extends Omit<KubeletOptions, "node" | "skewMs"> {
   readonly name: string;
   readonly spec: NodeSpec;

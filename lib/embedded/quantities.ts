@@ -31,7 +31,7 @@ export function sumPod({ spec }: JsonObject): Resources {
   return Object.fromEntries(RESOURCE_FIELDS.map((key) => [key, own[key] ?? all[key]])) as unknown as Resources;
 }
 
-/** What the API server says of a text that is no quantity. */
+/** The API server's message for a text that is not a quantity. */
 export const BAD_QUANTITY =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 

@@ -23,7 +23,7 @@ export interface WorkloadLoad {
   readonly workingSetBytes?: number | Curve;
   /** The part of it, 0 to 1, that the oldest ready pod takes before the others share the rest; 0 by default. */
   readonly leaderPart?: number;
-  /** Each pod's share moves by so large a part of it, up and down, anew in each `stepMs`. */
+  /** Each pod's share moves up and down by this part of it, drawn again in each `stepMs`. */
   readonly noise?: { readonly part: number; readonly stepMs: number };
 }
 

@@ -46,7 +46,7 @@ export interface Accounts {
   readonly oomKills: number[];
 }
 
-/** Of a run that begins. */
+/** Returns the accounts of a new run. */
 export function newAccounts(steps: Steps | null): Accounts {
   const open = (): ResourceAccount => ({
     sums: newSums(),
@@ -87,7 +87,7 @@ export function setContainerSize({ cpu, memory }: SimContainer, size: Resources)
   memory.limit = size["memory.limits"] ?? Infinity;
 }
 
-/** Lets `ms` pass, in which it wants the same. Gives the millicores that it got. */
+/** Moves on by `ms` with the same demand. Returns the millicores that it got. */
 export function runContainer(container: SimContainer, ms: number): number {
   if (!container.isRunning) return 0;
   const { meter, wanted, cpu, memory } = container;
@@ -145,7 +145,7 @@ export function startContainer(container: SimContainer, now: number): void {
 
 /** A cgroup's counters, and what cAdvisor has read of them. Times are epoch ms. */
 export interface Meter {
-  /** What chance has come to: the next wait follows from it. */
+  /** The state of the random numbers, from which the next wait follows. */
   chance: number;
   cpuNs: number;
   psi: CpuPressure;
@@ -169,7 +169,7 @@ export function newMeter(startedAt: number, key: Key, takeoverMs: readonly [numb
   };
 }
 
-/** Adds `ms` in which so much was used and such a share of the time waited for, 0 to 1. */
+/** Adds `ms` with this usage. `stalled` is the share of the time in which it waited, 0 to 1. */
 export function addUse(meter: Meter, millicores: number, stalled: number, ms: number): void {
   // 1 millicore for 1 ms is 1000 ns.
   meter.cpuNs += Math.floor(millicores * ms * 1000);
@@ -226,16 +226,16 @@ const FIRST_BACK_OFF_MS = 10_000;
 
 const MAX_BACK_OFF_MS = 300_000;
 
-/** A container that ran for so long begins its back-off anew. */
+/** After a run of this length, in ms, the back-off of a container starts again. */
 const BACK_OFF_RESET_MS = 600_000;
 
 /** Past the back-off until the kubelet comes by. */
 const LATE_RESTART_MS = [0, 5000] as const;
 
-/** The kubelet lists its containers once a second, and starts one again so long after that. */
+/** The kubelet lists its containers once a second, and restarts one this long after that, in ms. */
 const FIRST_RESTART_MS = [60, 1110] as const;
 
-/** CrashLoopBackOff shows so long before a restart. */
+/** How long, in ms, CrashLoopBackOff shows before a restart. */
 const SHOWN_MS = 110;
 
 /** What was read at one time. */
@@ -254,7 +254,10 @@ function computeStalledShare(wanted: number, limit: number): number {
   return computeHolding({ wanted, got: limit, limit, threads: 1, nodeMillicores: Infinity }).stalled;
 }
 
-/** Between two looks. A number a step, as a key of its own for each would cost as much as a decision: Numerical Recipes' generator. */
+/**
+ * The time between two reads, in ms. One generator for all steps (Numerical Recipes): a key for each would cost as much
+ * as a decision.
+ */
 function nextWaitMs(meter: Meter): number {
   meter.chance = (Math.imul(meter.chance, 1_664_525) + 1_013_904_223) >>> 0;
   const [least, most] = HOUSEKEEPING_MS;

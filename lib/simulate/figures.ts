@@ -5,7 +5,7 @@
  * docs/quality.md says what each figure means.
  */
 
-/** What a millicore (or MiB) of each kind is worth beside one of slack: a choice. */
+/** What a millicore (or MiB) of each kind costs compared with one of slack: a choice. */
 export const WEIGHTS = { under: 3, throttled: 20 } as const;
 
 /** Sums over the seconds of one resource of one container, in its unit; changed in place. */
@@ -88,7 +88,7 @@ export function toFigures(sums: Sums, unit: number): Figures {
   };
 }
 
-/** Of one resource, one figure a step; millicores or bytes, means but for `peak`. */
+/** The figures of one resource, one a step, in millicores or bytes. All are means except `peak`. */
 export interface Course {
   readonly wanted: Float64Array;
   /** The most that was wanted in one second. */

@@ -15,7 +15,9 @@ export interface Wanted {
 export interface Load {
   /** How long it is; beyond it the last second goes on. */
   readonly seconds: number;
-  /** What is wanted from that whole second since the start on, for a second. Never throws; the same for the same second. */
+  /**
+   * What is wanted from that whole second since the start on, for a second. Never throws; the same for the same second.
+   */
   at(second: number): Wanted;
 }
 
@@ -48,7 +50,7 @@ export interface NamedLoad {
   readonly seen: readonly Resource[];
 }
 
-/** The loads, or one line that says what was read, where, and why it is no load. */
+/** The loads, or one line that says what was read, where, and why it is not a load. */
 export type FetchLoads =
   | { readonly ok: true; readonly loads: readonly NamedLoad[] }
   | { readonly ok: false; readonly message: string };

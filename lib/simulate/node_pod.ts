@@ -62,12 +62,12 @@ const ACTUATE_MS = [30, 85] as const;
 /** The kubelet tries again what it could not do. */
 const RETRY_MS = [10_000, 15_000] as const;
 
-/** What a sandbox holds beside its containers. */
+/** What a sandbox holds in addition to its containers. */
 const SANDBOX_BYTES = 1_000_000;
 
 const SECOND_MS = 1000;
 
-/** Owns what is so of the pod on its node. */
+/** Owns the state of the pod on its node. */
 export class NodePod {
   readonly containers: readonly SimContainer[];
   readonly #options: NodePodOptions;
@@ -78,7 +78,7 @@ export class NodePod {
   #actuateAt = Infinity;
   #request: ResizeRequest | null = null;
   #nextAt = 0;
-  /** What polls show until something happens; `null` = to be read anew. */
+  /** What polls show until something happens; `null` = to be computed again. */
   #usage: PodUsage | null = null;
 
   constructor(options: NodePodOptions) {
@@ -112,7 +112,7 @@ export class NodePod {
     }
   }
 
-  /** Lets so much of the second pass. */
+  /** Moves on by this part of the second. */
   use(ms: number): void {
     if (ms <= 0) return;
     let [millicores, workingSetBytes, cacheBytes, stalled] = [0, SANDBOX_BYTES, 0, 1];

@@ -30,10 +30,10 @@ export interface PodEvaluation {
 
 const SECOND_MS = 1000;
 
-/** A first poll comes so late at most. */
+/** The latest first poll, in ms. */
 const MAX_PHASE_MS = 60_000;
 
-/** Of a node that no pod fills. */
+/** The capacity of a node that no pod fills. */
 const CAPACITY: NodeCapacity = { cpuMillicores: null, memoryBytes: null };
 
 /** Owns what podfit remembers of the pod. */
@@ -64,7 +64,7 @@ export class SimPod {
     return this.#state;
   }
 
-  /** Lets the second pass that begins at `from`, epoch ms; `share`: how much of the CPU's loads is its own. */
+  /** Moves on by the second that begins at `from`, epoch ms. `share`: its part of the CPU load. */
   passSecond(from: number, second: number, share: number): void {
     const pod = this.#pod;
     pod.beginSecond(second, share);

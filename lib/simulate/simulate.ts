@@ -27,7 +27,7 @@ export interface SimulateOptions {
   readonly loads: Loads;
   readonly seed: string;
   readonly seconds: number;
-  /** How many seconds a figure of the series stands for; without it there is no series. */
+  /** The seconds of one figure of the series; without it there is no series. */
   readonly stepSeconds?: number;
   /** Hears of each call of the fold. */
   readonly onEvaluation?: (evaluation: PodEvaluation) => void;

@@ -74,7 +74,7 @@ export class Workload {
     if (object !== null) this.#see({ kind: "changed", scale: this.#scale }, startedAt);
   }
 
-  /** Lets the second pass that begins at `from`, epoch ms. */
+  /** Moves on by the second that begins at `from`, epoch ms. */
   passSecond(from: number, second: number): void {
     while ((this.#starting[0] ?? Infinity) <= from) {
       this.#starting.shift();

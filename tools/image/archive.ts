@@ -1,6 +1,6 @@
 /**
  * An image archive that both containerd and Docker load: an OCI layout (`index.json`), in a tar with the manifest of
- * `docker save` beside it, which names the same blobs. Rules: https://github.com/opencontainers/image-spec
+ * `docker save`, which names the same blobs. Rules: https://github.com/opencontainers/image-spec
  */
 import { gzipSync } from "node:zlib";
 import { type TarEntry, withFolders, writeTar } from "./tar.ts";
@@ -49,7 +49,7 @@ interface Blob {
 }
 
 const OCI = "application/vnd.oci.image";
-/** No image has a time of its own: the same input gives the same digest. */
+/** An image has no time: the same input gives the same digest. */
 const CREATED = "1970-01-01T00:00:00Z";
 
 export async function writeArchive(image: Image): Promise<Archive> {

@@ -8,8 +8,9 @@ const PROJECT = new URL("../../", import.meta.url).pathname;
 export type Bundle = ReadonlyMap<string, string>;
 
 /**
- * For a browser: packages come then as modules that need no createRequire of Node, which costs memory and time. Not minified: Deno's esbuild drops what
- * a `using` declaration puts away (https://github.com/evanw/esbuild/issues/4482), and a stack trace names its functions.
+ * For a browser: packages come then as modules that need no createRequire of Node, which costs memory and time. Not
+ * minified: Deno's esbuild drops what a `using` declaration puts away (https://github.com/evanw/esbuild/issues/4482),
+ * and a stack trace names its functions.
  */
 export async function bundlePodfit(): Promise<Bundle> {
   const directory = await Deno.makeTempDir();
@@ -30,7 +31,8 @@ export async function bundlePodfit(): Promise<Bundle> {
 
 /**
  * Deno reads and parses each chunk that an import() names by a plain string, long before it is asked for: the demo's
- * costs each start 24 MiB and 90 ms. The name behind a call it does not see. The name of what was left out is hidden, too.
+ * costs each start 24 MiB and 90 ms. The name behind a call it does not see. The name of what was left out is hidden,
+ * too.
  */
 export function hideLazyImports(text: string): string {
   return text.replaceAll(/\bimport\(("\.\/[^"]+\.[jt]s")\)/g, "import(String($1))");

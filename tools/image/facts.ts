@@ -4,7 +4,7 @@
  */
 import project from "../../deno.json" with { type: "json" };
 
-/** All of podfit stands in one folder. Only libraries stand outside, where the loader looks for them. */
+/** All of podfit is in one folder. Only libraries are outside, where the loader looks for them. */
 export const ROOT = "/podfit";
 /** A script whose interpreter is a script whose interpreter is Deno: so no shell and no launcher is needed. */
 export const ENTRY_POINT = `${ROOT}/podfit`;
@@ -42,9 +42,9 @@ export const LABELS = {
 } as const;
 
 /**
- * Two scripts, because Deno takes a file without an extension for TypeScript, and would load its compiler at each start:
- * the kernel runs `/podfit/deno -qP=daemon /podfit/start.js /podfit/podfit ARGUMENT...`. It hands an interpreter no more
- * than one argument. `-q`: else Deno says at each start that permissions in a file are experimental.
+ * Two scripts, because Deno takes a file without an extension for TypeScript, and would load its compiler at each
+ * start: the kernel runs `/podfit/deno -qP=daemon /podfit/start.js /podfit/podfit ARGUMENT...`. It hands an interpreter
+ * no more than one argument. `-q`: else Deno says at each start that permissions in a file are experimental.
  */
 export const SCRIPTS = {
   "podfit/podfit": `#!${ROOT}/start.js\n`,
@@ -53,7 +53,7 @@ export const SCRIPTS = {
 } as const;
 
 const { daemon, exec } = project.permissions;
-/** Commands that are loaded on request, and are no part of the graph that Deno reads at the start. */
+/** Commands are loaded on request, and are not in the graph that Deno reads at the start. */
 const read = [...daemon.read, ROOT];
 /** Metadata services of clouds, and other neighbours of a node's own link: podfit dials none. */
 const net = { allow: true, deny: ["169.254.0.0/16"] };

@@ -1,4 +1,4 @@
-/** The image's files below a folder, as they stand in its layers. */
+/** Writes the image's files below a folder, as in its layers. */
 import { dirname } from "node:path";
 import type { TarEntry } from "./tar.ts";
 

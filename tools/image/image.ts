@@ -1,4 +1,6 @@
-/** Puts podfit's image together: the runtime, its libraries, podfit. A layer each, since they change at different times. */
+/**
+ * Puts podfit's image together: the runtime, its libraries, podfit. A layer each, since they change at different times.
+ */
 import type { Image, ImageConfig, Layer } from "./archive.ts";
 import { bundlePodfit, toProgram } from "./bundle.ts";
 import { ENTRY_POINT, ENVIRONMENT, LABELS, USER } from "./facts.ts";

@@ -6,10 +6,10 @@
  *   docker load -i podfit.tar
  * `--rootfs DIRECTORY` writes the files alone, for the Dockerfile.
  *
- * Arguments of the container are podfit's own. It needs no volume, no writable path, no capability, no user of its own
+ * Arguments of the container are podfit's own. It needs no volume, no writable path, no capability, no user
  * and, as every Deno, a /proc. What it may do follows from the permission sets of /podfit/deno.json. The entry point
- * `/podfit/podfit` is `/podfit/deno run -q -P=daemon /podfit/main.js`, with which each mode works; by the command of its
- * own mode (COMMANDS in facts.ts) a process may do less:
+ * `/podfit/podfit` is `/podfit/deno run -q -P=daemon /podfit/main.js`, with which each mode works; by the command of
+ * its own mode (COMMANDS in facts.ts) a process may do less:
  *   central      /podfit/deno run -q --no-prompt -P=central /podfit/main.js
  *   node-local   the same with -P=node-local --allow-net=API_SERVER:PORT,0.0.0.0:8080,NODE_IP:10250
  *   sidecar      the same with -P=sidecar --allow-net=API_SERVER:PORT,0.0.0.0:8080

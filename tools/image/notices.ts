@@ -8,7 +8,9 @@ import type { TarEntry } from "./tar.ts";
 const PROJECT = new URL("../../", import.meta.url);
 const DENO_LICENSE = new URL("./deno_license.txt", import.meta.url);
 
-/** Where Debian and its kin keep what the libraries are under: the copyright of each, and the licences that it names. */
+/**
+ * Where Debian and its kin keep what the libraries are under: the copyright of each, and the licences that it names.
+ */
 const LIBRARY_NOTICES: Readonly<Record<string, string>> = {
   "glibc.txt": "/usr/share/doc/libc6/copyright",
   "libgcc.txt": "/usr/share/doc/libgcc-s1/copyright",
@@ -89,7 +91,7 @@ export function listReachedPackages(graph: Graph): readonly Package[] {
   return [...reached.values()];
 }
 
-/** What the roots import, also by `import()`, but for what the bundle leaves out. */
+/** What the roots import, also by `import()`, without what the bundle leaves out. */
 function listModules({ roots, redirects, modules }: Graph): readonly string[] {
   const known = new Map(modules.map((module) => [module.specifier, module]));
   const reached = new Set<string>();

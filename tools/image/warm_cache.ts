@@ -1,9 +1,9 @@
 /**
- * What Deno finds out at podfit's start, worked out once for all starts, since a read-only file system remembers nothing:
- * which imports each file has, and the bytecode of Deno's own modules. Without it a start takes twice as long and keeps
- * 11 MiB more. podfit's own bytecode is not in it: that names the folder in which it was made.
+ * What Deno finds out at podfit's start, worked out once for all starts, since a read-only file system remembers
+ * nothing: which imports each file has, and the bytecode of Deno's own modules. Without it a start takes twice as long
+ * and keeps 11 MiB more. podfit's own bytecode is not in it: that names the folder in which it was made.
  *
- * Deno keeps it in SQLite files. They are written anew here, since the order of the rows in Deno's is one of chance.
+ * Deno keeps it in SQLite files. They are written again here, because the order of the rows in Deno's is random.
  */
 import { DatabaseSync } from "node:sqlite";
 import { ENVIRONMENT, ROOT } from "./facts.ts";

@@ -127,7 +127,7 @@ export class Cache {
         for (const object of this.list(kind)) if (!uids.has(uidOf(object))) this.remove(kind, object);
         this.#unsynced.delete(kind);
         for (const object of change.objects) this.put(kind, object);
-        // Whoever waited for this list to be whole.
+        // All that waited for this list to be complete.
         if (this.isSynced) { for (const one of this.#shelves.keys()) this.#reportAll(one); }
       }
     }

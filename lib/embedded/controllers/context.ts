@@ -119,7 +119,7 @@ export function findCondition(object: JsonObject, type: string): JsonObject | nu
   return listAt(object, "status", "conditions").find((one) => one.type === type) ?? null;
 }
 
-/** A condition as it is now; its transition time moves with its status alone. */
+/** Returns the condition for now. Its transition time moves only with its status. */
 export function toCondition(
   object: JsonObject,
   next: { readonly type: string; readonly status: string; readonly reason: string; readonly message: string },

@@ -1,8 +1,8 @@
 /**
  * Which controllers run, and how is a key reconciled? Each controller is a level-based loop over list and watch.
- * Not imitated: Jobs and CronJobs, HorizontalPodAutoscalers, minReadySeconds and progress deadlines, ControllerRevisions
- * and rollbacks, volumes, preemption, spreading, affinity except that of nodes, ports, finalizers of owners (deletion is
- * always in the background), owners of other kinds, and disruption budgets.
+ * Not imitated: Jobs and CronJobs, HorizontalPodAutoscalers, minReadySeconds and progress deadlines,
+ * ControllerRevisions and rollbacks, volumes, preemption, spreading, affinity except that of nodes, ports, finalizers
+ * of owners (deletion is always in the background), owners of other kinds, and disruption budgets.
  */
 import type { ApiServer } from "../../kube/transport.ts";
 import { backoffMs } from "../../runtime/backoff.ts";
@@ -25,7 +25,7 @@ export async function runControllers(options: ControllersOptions, signal: AbortS
     random,
     onError,
     onChange(kind, object) {
-      // An object that is not listed yet may be there, so nothing is created in its stead before all are.
+      // An object that is not listed yet may exist, so nothing is created before all lists are complete.
       if (!cache.isSynced) return;
       for (const { control, reconciler } of loops) for (const key of control.keysOf(kind, object)) reconciler.add(key);
     },

@@ -62,7 +62,7 @@ const CONTENT = [
   ["/apis/keda.kedify.io/v1alpha1", "podresourceautoscalers"] as const,
 ];
 
-/** How soon it is looked at again while pods take their time to stop. */
+/** The wait before the next look while pods stop. */
 const AGAIN_MS = 1000;
 
 async function empty({ cache, client }: Context, namespace: JsonObject): Promise<number | void> {

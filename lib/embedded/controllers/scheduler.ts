@@ -1,7 +1,7 @@
 /**
  * Which node gets a pod? One where it fits, the one with the most free resources.
- * It binds each pod without a node to the node with the most free resources. A pod that fits nowhere gets an event and is
- * tried again when something changes.
+ * It binds each pod without a node to the node with the most free resources. A pod that fits nowhere gets an event and
+ * is tried again when something changes.
  */
 import { parseAmount } from "../../units/quantity.ts";
 import { formatTime } from "../../units/time.ts";
@@ -113,11 +113,11 @@ async function bind(context: Context, pod: JsonObject, node: JsonObject): Promis
       target,
     });
   } catch (error) {
-    // Gone, or bound by somebody else: the watch will tell.
+    // Gone, or bound by another client: the watch will report it.
     if ([404, 409].includes(findErrorCode(error) ?? 0)) return;
     throw error;
   }
-  // So that the next pod does not count on the same room.
+  // So that the next pod does not count on the same resources.
   const bound = await client.get(pathOf("pods", pod));
   if (bound !== null) cache.put("pods", bound);
   const message = `Successfully assigned ${namespace}/${name} to ${target.name}`;
@@ -174,7 +174,7 @@ interface ReportedPod {
   readonly action: string;
 }
 
-/** An event that is refused is no reason to schedule anew. */
+/** A refused event does not start the scheduling again. */
 async function writeUnschedulable(
   { client, clock, random }: Context,
   pod: JsonObject,
@@ -212,7 +212,7 @@ interface Amounts {
   readonly pods: number;
 }
 
-/** The larger of what a pod takes and what it would take if its resize did not wait for room. */
+/** The larger of what a pod takes and what it would take after its deferred resize. */
 function computeNeeds(pod: JsonObject): Amounts {
   const known = NEEDS.get(pod);
   if (known !== undefined) return known;

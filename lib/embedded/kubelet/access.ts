@@ -5,7 +5,7 @@
 import { at, type JsonObject, objectAt, textAt } from "../json.ts";
 import type { ObjectsClient } from "../objects_client.ts";
 
-/** Resolves with a refusal, or with `null` for a caller who may read. */
+/** Resolves with a refusal, or with `null` for a caller that is allowed to read. */
 export type CheckAccess = (request: Request, node: string) => Promise<Response | null>;
 
 /** Admits everybody, for clusters without tokens. */

@@ -2,8 +2,8 @@
  * How does an embedded kubelet work? It watches the pods of its node, runs them in the model, and writes statuses and
  * Events.
  * It is a client of any API server: it registers a Node, runs the bound pods in the model, writes their statuses and
- * events, and answers `/stats/summary`. Not imitated: images that have to be pulled, volumes, networks, probes that fail,
- * exec and logs, static pods, eviction under pressure, and the pods of an earlier process.
+ * events, and answers `/stats/summary`. Not imitated: images that have to be pulled, volumes, networks, probes that
+ * fail, exec and logs, static pods, eviction under pressure, and the pods of an earlier process.
  */
 import type { Pod } from "../../api/kubernetes.ts";
 import type { ApiServer } from "../../kube/transport.ts";
@@ -28,7 +28,7 @@ export interface KubeletOptions {
   readonly random: () => number;
   /** Receives each failure; what failed is tried again. */
   readonly onError?: (error: unknown) => void;
-  /** Its clock is ahead of the others' by so much. */
+  /** How far its clock is ahead of the others', in ms. */
   readonly skewMs?: number;
   readonly checkAccess?: CheckAccess;
   /** More paths that it answers. */
@@ -40,7 +40,7 @@ export type KubeletAnswers = Readonly<Record<string, (machine: Machine) => Respo
 
 /** The kubelet of one node. It does nothing until it is run. */
 export interface Kubelet {
-  /** Until the signal aborts, which is how a machine is lost: nothing is told any more, containers run on. */
+  /** Runs until the signal aborts. Then it reports nothing more, and containers run on, as on a lost machine. */
   readonly run: (signal: AbortSignal) => Promise<void>;
   /** Answers a request to its own server. */
   readonly handle: (request: Request) => Promise<Response>;
@@ -48,7 +48,7 @@ export interface Kubelet {
   readonly loads: LoadServer;
   /** Gives a pod its parts of shared loads from now on; nothing for a pod that is not on it. */
   readonly share: (uid: string, shares: readonly Share[]) => void;
-  /** Reads the whole model as it is now, which nobody outside of a test sees. */
+  /** Returns the whole model of now, for tests. */
   readonly getState: () => NodeState;
 }
 
@@ -163,7 +163,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
       machine.advance();
       const woken = new AbortController();
       wake = () => woken.abort("woken");
-      // Never zero: what is due now and does not pass would keep everybody else from running.
+      // Never zero: something that stays due would keep all other tasks from running.
       const waitMs = Math.max(1, machine.nextAt - now());
       await clock.sleep(waitMs, AbortSignal.any([signal, woken.signal])).catch(() => {});
     }
@@ -227,7 +227,7 @@ function isNewer(one: Pod, other: Pod): boolean {
   return Number(one.metadata?.resourceVersion) > Number(other.metadata?.resourceVersion);
 }
 
-/** Whose machine is asked, and who may ask. */
+/** The machine that answers, and the check of the caller. */
 interface AnswerOptions {
   readonly name: string;
   readonly machine: Machine;

@@ -6,11 +6,11 @@ import type { LoadRef, Machine } from "./machine.ts";
 
 /** The load images that run on one node. */
 export interface LoadServer {
-  /** Throws when nobody listens there, and when what it is told kills it. */
+  /** Throws when no container listens there, and when the new load kills it. */
   readonly set: (container: LoadRef, change: Partial<LoadSetting>) => LoadSetting;
-  /** `null` when nobody listens there. */
+  /** `null` when no container listens there. */
   readonly findLimits: (container: LoadRef) => Limits | null;
-  /** Answers `/set?cpu=300&mem=64`, `/limits` and `/` as the program does; `null` when nobody listens there. */
+  /** Answers `/set?cpu=300&mem=64`, `/limits` and `/` as the program does; `null` when no container listens there. */
   readonly answer: (container: LoadRef, pathAndQuery: string) => Response | null;
 }
 

@@ -7,7 +7,7 @@ import type { Container, Pod } from "../../api/kubernetes.ts";
 import { isRecord, quote } from "../../units/untrusted.ts";
 import { type Curve, IDLE, type Load, parseLoad } from "../model/load.ts";
 
-/** `told`: what a container of the load image was told while it ran, `null` = nothing. */
+/** `told`: the load that a container of the load image was sent while it ran, `null` = none. */
 export function parseLoads(pod: Pod, told: (container: string) => LoadRequest | null): PodLoads {
   const text = pod.metadata?.annotations?.[LOAD_ANNOTATION];
   const problems: string[] = [];
@@ -57,7 +57,7 @@ export interface LoadRequest {
   readonly ageMs: number;
 }
 
-/** A program that holds something has a page table and a heap's spans beside it (1.2 and 2.0 MB were measured). */
+/** A program that holds memory also has a page table and the spans of its heap (1.2 and 2.0 MB were measured). */
 export function parseMemory({ memoryMiB }: LoadSetting): number {
   return memoryMiB * 2 ** 20 + (memoryMiB > 0 ? 2_000_000 : 1_200_000);
 }
@@ -129,7 +129,7 @@ function toProgramLoad(program: LoadProgram, told: LoadRequest | null): Load {
   return { ...IDLE, cpuMillicores: curve(parseCpu), workingSetBytes: curve(parseMemory) };
 }
 
-/** Beside what it is told: Go's runtime and the timers of its burners (measured). */
+/** In addition to its load: Go's runtime and the timers of its burners (measured). */
 function parseCpu({ cpuMillicores }: LoadSetting): number {
   return cpuMillicores + IDLE_MILLICORES;
 }

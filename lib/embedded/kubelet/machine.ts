@@ -33,7 +33,7 @@ interface Step {
   readonly gone: readonly string[];
 }
 
-/** A container of the load image, told from the others of its pod by its port. */
+/** A container of the load image. Its port distinguishes it from the others of its pod. */
 export interface LoadRef {
   readonly namespace: string;
   readonly name: string;
@@ -53,7 +53,7 @@ interface Held {
   readonly bound: BoundPod;
 }
 
-/** What a container uses beside its own load: its part of one that it shares with other pods. */
+/** What a container uses in addition to its own load: its part of a load that pods share. */
 export interface Share {
   readonly container: string;
   readonly cpuMillicores: Curve;
@@ -77,7 +77,7 @@ export class Machine {
     this.#state = newNode(options.config, options.now());
   }
 
-  /** When something is due; use that is bounded by limits has to be looked at more often than that. */
+  /** When something is due. Usage that limits bound is checked more often. */
   get nextAt(): number {
     const lookMs = Math.max(this.#bound.some(hasMemoryLimit) ? LOOK_MS : IDLE_LOOK_MS, this.#state.config.stepMs);
     return Math.min(this.#nextAt, this.#state.at + lookMs);
@@ -127,7 +127,7 @@ export class Machine {
   advance(): void {
     const now = Math.max(this.#state.at, this.#options.now());
     do {
-      // New instances do not know what their predecessors were told.
+      // A new instance does not have the load that its predecessor was sent.
       const to = this.#orders.size === 0 ? now : Math.min(now, this.#state.at + ORDERS_MS);
       this.#step(to);
       this.#forgetOrders();
@@ -232,7 +232,7 @@ function addShare(loads: Readonly<Record<string, Load>>, share: Share): Readonly
   return { ...loads, [share.container]: { ...load, ...sums } };
 }
 
-/** A container that passes its limit is looked for so often: as a kubelet lists its containers. */
+/** The interval, in ms, of the check for containers above their limit: a kubelet lists its containers that often. */
 const LOOK_MS = 1000;
 
 const IDLE_LOOK_MS = 10_000;

@@ -6,7 +6,7 @@ import { draw, drawBetween, drawHex } from "../../simulate/model/random.ts";
 import { reportContainerEvent, type StepContext } from "./event.ts";
 import type { BoundContainer, BoundPod, ContainerState, Ended, Run, Stop } from "./state.ts";
 
-/** A turn of one container of a pod. */
+/** One step of one container of a pod. */
 export interface ContainerTurn extends StepContext {
   readonly pod: BoundPod;
   readonly bound: BoundContainer;
@@ -142,10 +142,10 @@ const FIRST_MS = 10_000;
 
 const MAX_MS = 300_000;
 
-/** A container that ran for so long, in ms, begins its back-off anew. */
+/** After a run of this length, in ms, the back-off of a container starts again. */
 const RESET_MS = 600_000;
 
-/** CrashLoopBackOff shows so long before the restart (measured). */
+/** How long, in ms, CrashLoopBackOff shows before the restart (measured). */
 const SHOWN_MS = 110;
 
 /** Past the back-off until the kubelet comes by: measured 2 to 5 s. */

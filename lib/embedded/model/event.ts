@@ -71,7 +71,7 @@ export function toRequirements(size: Resources): ResourceRequirements {
   return { ...(limits === null ? {} : { limits }), ...(requests === null ? {} : { requests }) };
 }
 
-/** `null` when the side is empty. */
+/** `null` when the list is empty. */
 export function toList(size: Resources, side: RequestOrLimit): Record<string, string> | null {
   const list: Record<string, string> = {};
   for (const key of RESOURCE_FIELDS) {

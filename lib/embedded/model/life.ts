@@ -8,7 +8,7 @@ import { toCgroup } from "./requests.ts";
 import { actuate, observe, type ResizeTurn } from "./resize.ts";
 import type { BoundContainer, BoundPod, ContainerState, PodLife } from "./state.ts";
 
-/** A pod that the node has just seen; `rejected`: it has no room for it. */
+/** A pod that the node has just seen; `rejected`: the node cannot fit it. */
 export function newLife(pod: BoundPod, rejected: PodLife["rejected"], { now, config }: StepContext): PodLife {
   const allocated = Object.fromEntries(pod.containers.map(({ name, size }) => [name, size]));
   return {
@@ -43,7 +43,7 @@ export function isFinished({ phase }: PodLife): boolean {
   return phase === "Failed" || phase === "Succeeded";
 }
 
-/** A spec that differs from what was seen is looked at a moment later. */
+/** A changed spec is observed a moment later. */
 export function observeSpec(life: PodLife, pod: BoundPod, { now, config }: StepContext): PodLife {
   if (isFinished(life) && pod.graceMs !== null) {
     return life.stopping !== null ? life : { ...life, stopping: { at: now, killAt: now, goneAt: now + 10 } };
@@ -54,7 +54,7 @@ export function observeSpec(life: PodLife, pod: BoundPod, { now, config }: StepC
   return { ...life, observeAt: Math.min(life.observeAt ?? Infinity, observeAt) };
 }
 
-/** The life of a pod after this turn. */
+/** Returns the life of a pod after this step. */
 export function nextLife(life: PodLife, turn: ResizeTurn): PodLife {
   const { pod, now } = turn;
   if (isFinished(life)) return life.observeAt === null || life.observeAt > now ? life : follow(life, pod);

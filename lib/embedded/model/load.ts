@@ -16,13 +16,13 @@ export interface Load {
   readonly pageCacheBytes: Curve;
   /** The time from a start until the container is ready, which a probe takes, in ms. */
   readonly readyAfterMs: number;
-  /** It ends by itself so long after its start. */
+  /** It ends this long after its start, in ms. */
   readonly exits: { readonly afterMs: number; readonly code: number } | null;
   /** How it ends after SIGTERM. */
   readonly stops: { readonly afterMs: number; readonly code: number };
 }
 
-/** A container that uses next to nothing and ends as soon as it is asked to. */
+/** A container that uses almost nothing and ends at once on SIGTERM. */
 export const IDLE: Load = {
   cpuMillicores: { kind: "constant", value: 1 },
   threads: 1,
@@ -94,7 +94,10 @@ export type Curve =
   }
   /** Between -amplitude and amplitude, another value in each `stepMs` of the wall clock. */
   | { readonly kind: "noise"; readonly amplitude: number; readonly stepMs: number; readonly seed: string }
-  /** Class loading and compiling: `peak` for `startMs` of an instance, then half as far above `idle` each `halfLifeMs`. */
+  /**
+   * Class loading and compiling: `peak` for `startMs` of an instance, then the distance to `idle` halves every
+   * `halfLifeMs`.
+   */
   | {
     readonly kind: "jvmStart";
     readonly peak: number;
@@ -102,7 +105,7 @@ export type Curve =
     readonly startMs: number;
     readonly halfLifeMs: number;
   }
-  /** Grows from an instance's start; `max` = it ends by itself. */
+  /** Grows from an instance's start; `max` = where it stops growing. */
   | { readonly kind: "leak"; readonly base: number; readonly perHour: number; readonly max: number | null }
   /** Straight lines between points in order of time; level beyond the ends, or all over again. */
   | {

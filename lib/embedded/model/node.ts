@@ -36,7 +36,7 @@ export function newNode(config: NodeConfig, now: number): NodeState {
   return { version: 1, config, startedAt: now, at: now, pods: [], meter, retryAt: null };
 }
 
-/** The node at a later time. Pods that it is told of and time that passes are all that changes it. */
+/** Returns the node at a later time. Only time and the pods of its input change it. */
 export function nextNode(state: NodeState, { now, pods }: NodeInput): NodeStep {
   const step: Draft = { state, changed: [], events: [], gone: [] };
   for (let at = step.state.at; at < now; at = step.state.at) {
@@ -50,7 +50,7 @@ export function nextNode(state: NodeState, { now, pods }: NodeInput): NodeStep {
   return { ...step, nextAt: findDueAt(step.state) };
 }
 
-/** What a node hears of before a step. */
+/** The input of a node before a step. */
 interface NodeInput {
   readonly now: number;
   /** All that are bound to the node, as its kubelet learns of them at `now`; who is no longer among them is gone. */
@@ -81,7 +81,7 @@ const FIRST_RETRY_MS = 30_000;
 
 const RETRY_MS = 180_000;
 
-/** The time from room that becomes free to the next try, in ms. */
+/** The time from freed resources to the next try, in ms. */
 const FREED_MS = 20;
 
 function toTurn({ state, events }: Draft): StepContext {
@@ -242,7 +242,7 @@ function getPodUse({ meters, meter }: PodState): PodUse {
   };
 }
 
-/** The bytes that a pod's sandbox holds beside its containers (0.9 to 1.3 MB were recorded). */
+/** The bytes that a pod's sandbox holds in addition to its containers (0.9 to 1.3 MB were recorded). */
 const SANDBOX_BYTES = 1_000_000;
 
 /** The least bytes of a process (88 KiB were recorded in a first second): only one that has exited shows zeros. */
@@ -309,7 +309,7 @@ function addUp(gots: readonly Got[]): Got {
   return {
     millicores: add(({ millicores }) => millicores),
     unmetMillicores: add(({ unmetMillicores }) => unmetMillicores),
-    // A pod is stalled while all of its containers are; its own cgroup has no quota of its own that binds first.
+    // A pod is stalled while all of its containers are: the quota of its cgroup is never the first limit.
     stalled: Math.min(...gots.map(({ stalled }) => stalled)),
     throttled: 0,
     cpus: Math.max(...gots.map(({ cpus }) => cpus)),

@@ -28,13 +28,13 @@ export function toCgroup(pod: BoundPod, sizes: Sizes): PodCgroup {
   };
 }
 
-/** The sum of one side over the containers of a pod. */
+/** The sum of the requests, or of the limits, over the containers of a pod. */
 export function computeTotal(pod: BoundPod, sizes: Sizes, key: ResourceField): Total {
   let [running, sidecars, init, isWhole] = [0, 0, 0, true];
   for (const { name, kind, size } of pod.containers) {
     const amount = (sizes[name] ?? size ?? NO_RESOURCES)[key];
     if (amount === null) isWhole = false;
-    // An init container runs beside the sidecars that were started before it.
+    // An init container runs together with the sidecars that were started before it.
     if (kind === "init") init = Math.max(init, sidecars + (amount ?? 0));
     else running += amount ?? 0;
     if (kind === "sidecar") sidecars += amount ?? 0;
@@ -135,7 +135,7 @@ interface Needs {
 /** A sum over the containers of a pod. */
 interface Total {
   readonly given: number;
-  /** True when no container lacks this side. */
+  /** True when each container has this list, requests or limits. */
   readonly isWhole: boolean;
 }
 

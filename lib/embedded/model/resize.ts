@@ -10,10 +10,10 @@ import { reportDeferredEvent, reportResizeEvent, type StepContext } from "./even
 import { computeNeeds, findTooSmall, type PodUse, type Shortage, type Sizes, toCgroup } from "./requests.ts";
 import type { BoundPod, ContainerState, PodLife, Resize } from "./state.ts";
 
-/** A turn in which a resize may be admitted. */
+/** A step in which a resize may be admitted. */
 export interface ResizeTurn extends StepContext {
   readonly pod: BoundPod;
-  /** Says whether the node has room for the pod with these sizes. */
+  /** Says whether the node can fit the pod with these sizes. */
   readonly findShortage: (sizes: Sizes) => Shortage | null;
   readonly use: PodUse;
 }
@@ -84,7 +84,8 @@ function admit(life: PodLife, turn: ResizeTurn, wanted: Sizes): PodLife {
   reportResizeEvent(turn, pod, { reason: "ResizeStarted", ...event });
   if (life.resize === null && !life.containers.some((one) => isAlive(one) && (touched(one) || differs(one)))) {
     // Before there is a cgroup it is made in the new size. Afterwards, as in
-    // https://github.com/kubernetes/kubernetes/issues/138760: told as done, but the pod's cgroup keeps its old limit.
+    // https://github.com/kubernetes/kubernetes/issues/138760: reported as done, but the pod's cgroup keeps its old
+    // limit.
     reportResizeEvent(turn, pod, { reason: "ResizeCompleted", ...event });
     return {
       ...admitted,

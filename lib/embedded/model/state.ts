@@ -27,7 +27,7 @@ export interface NodeConfig {
   readonly cpuMillicores: number;
   readonly memoryBytes: number;
   readonly pods: number;
-  /** Used by what is no pod; seen in the node's own numbers only. */
+  /** Used by processes outside of pods. Only the node's own numbers include it. */
   readonly system: { readonly cpuMillicores: number; readonly memoryBytes: number };
   /** Runs with the same seed are the same run. */
   readonly seed: string;
@@ -49,7 +49,7 @@ export interface NodeState {
   readonly pods: readonly PodState[];
   /** It measures all that runs on the node, since the node started. */
   readonly meter: Meter;
-  /** When deferred resizes are looked at again; `null` while there are none. */
+  /** When deferred resizes are tried again; `null` while there are none. */
   readonly retryAt: number | null;
 }
 
@@ -70,7 +70,7 @@ export interface PodLife {
   /** When the kubelet first saw it: status.startTime. */
   readonly seenAt: number;
   readonly observedGeneration: number;
-  /** The spec has changed and is looked at then. */
+  /** When the changed spec is observed. */
   readonly observeAt: number | null;
   readonly rejected: { readonly reason: string; readonly message: string } | null;
   /** Sandbox and network of the pod. */
@@ -158,7 +158,7 @@ export interface BoundPod {
   readonly namespace: string;
   readonly name: string;
   readonly generation: number;
-  /** The value of its PriorityClass, by which pods that wait for room are served. */
+  /** The value of its PriorityClass, which orders the pods that wait for resources. */
   readonly priority: number;
   readonly qosClass: QosClass;
   /** The pod's own `resources`, which count on the node instead of its containers'; none where it is left out. */
@@ -183,7 +183,9 @@ export interface BoundContainer {
   readonly load: Load;
 }
 
-/** `loads` by container name; who has none idles. Quantities that cannot be read count as absent: the API refused them. */
+/**
+ * `loads` by container name; who has none idles. Quantities that cannot be read count as absent: the API refused them.
+ */
 export function toBoundPod(pod: Pod, loads: Readonly<Record<string, Load>>): BoundPod {
   const { metadata = {}, spec, status } = pod;
   const inits = (spec?.initContainers ?? []).map((one) =>

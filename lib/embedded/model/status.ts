@@ -49,7 +49,7 @@ export function toStatus(pod: BoundPod, life: PodLife, context: StatusContext): 
   };
 }
 
-/** What a pod's status is made of beside its life. */
+/** What a pod's status is made of, in addition to its life. */
 interface StatusContext {
   readonly now: number;
   readonly config: NodeConfig;
@@ -152,14 +152,14 @@ function findUninitialized(pod: BoundPod, life: PodLife): Cause | null {
 
 const MIN_SHARES = 2;
 
-/** How cgroup v1 says that there is no limit. */
+/** How cgroup v1 writes that there is no limit. */
 const UNLIMITED = "9007199254740988Ki";
 
 function toAddress({ uid }: BoundPod, { seed }: NodeConfig): string {
   return `10.88.${drawBetween([0, 255], [seed, uid, "net"])}.${drawBetween([2, 254], [seed, uid, "host"])}`;
 }
 
-/** What a container's status is made of beside its state. */
+/** What a container's status is made of, in addition to its state. */
 interface ContainerContext {
   readonly pod: BoundPod;
   readonly life: PodLife;
@@ -244,7 +244,7 @@ function toTerminated({ id, startedAt, finishedAt, code, reason }: Ended) {
   };
 }
 
-/** A cgroup has at least 2 shares and 10m of quota; where both sides are below, the admitted amount is told. */
+/** A cgroup has at least 2 shares and 10m of quota. Where both amounts are below, the admitted amount is reported. */
 function toReported(actual: Resources, allocated: Resources): Resources {
   return {
     ...actual,

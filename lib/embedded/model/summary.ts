@@ -1,7 +1,7 @@
 /**
  * What does `/stats/summary` of a modelled node answer?
- * A young container is shown as it is this second, an older one as cAdvisor read it last. A process that has just exited
- * is shown as zeros. Times are whole seconds; pods and containers have no order.
+ * A young container is shown as it is this second, an older one as cAdvisor read it last. A process that has just
+ * exited is shown as zeros. Times are whole seconds; pods and containers have no order.
  */
 import type { ContainerStats, CpuStats, MemoryStats, PodStats, PsiStats, Summary } from "../../api/summary.ts";
 import { type CpuPressure, getCounterNs, type Meter, NO_PRESSURE, type Sample } from "../../simulate/model/meter.ts";
@@ -28,7 +28,7 @@ interface Reading {
   readonly now: number;
 }
 
-/** Measured: an exited process shows once, at polls half a second apart. */
+/** Measured: with polls every 0.5 s, an exited process shows once. */
 const ZERO_MS = [300, 700] as const;
 
 /** The kubelet has no rate before its second look. */

@@ -123,7 +123,7 @@ export function badOptions(problem: Problem): Refusal {
   return invalid({ group: "meta.k8s.io", plural: "", kind: "ListOptions" }, "", [problem]);
 }
 
-/** What the API server says of a resource version that is no number. */
+/** The API server's message for a resource version that is not a number. */
 export function notAVersion(text: string): string {
   const shown = JSON.stringify(text);
   return `resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`;
@@ -172,7 +172,7 @@ export function tooLargeBody(limitBytes: number): Refusal {
   return new Refusal(413, { message, reason: "RequestEntityTooLarge" });
 }
 
-/** 401 for a token that nobody knows. */
+/** 401 for an unknown token. */
 export function unauthorized(): Refusal {
   return new Refusal(401, { message: "Unauthorized", reason: "Unauthorized" });
 }

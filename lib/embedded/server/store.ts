@@ -77,7 +77,7 @@ export class Change {
     return this.#line ??= toEventLine(this.kind, this.entry.text);
   }
 
-  /** All who watch have been told; who comes later has it written anew, or thousands would be kept for nobody. */
+  /** All watches have it. A later reader writes it again; otherwise thousands of texts would be kept. */
   release(): void {
     this.#line = null;
   }
@@ -196,7 +196,7 @@ export class Collection {
   }
 }
 
-/** An object as it is stored. Its metadata has the version as text. */
+/** A stored object. Its metadata has the version as text. */
 export class Entry {
   readonly object: JsonObject;
   readonly version: number;

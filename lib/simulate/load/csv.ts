@@ -1,7 +1,8 @@
 /**
  * How does a CSV file become a load?
  * The header has `seconds`; for CPU `cpu` (a quantity), `millicores` or `percent`; for memory `memory` (a quantity) or
- * `bytes`; and `cache` (a quantity). Values between rows lie on straight lines. Empty lines and lines with # are skipped.
+ * `bytes`; and `cache` (a quantity). Values between rows lie on straight lines. Empty lines and lines that begin with #
+ * are skipped.
  */
 import { parseAmount } from "../../units/quantity.ts";
 import { quote } from "../../units/untrusted.ts";

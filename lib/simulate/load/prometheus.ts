@@ -18,10 +18,12 @@ export interface PrometheusRange {
   readonly to: number;
 }
 
-/** Sends a GET and reads its answer, within bounds of its own. Rejects when there is none. */
+/** Sends a GET and reads its answer, with a limit for time and size. Rejects without an answer. */
 export type GetText = (url: string) => Promise<{ readonly status: number; readonly text: string }>;
 
-/** What Prometheus itself allows for one series: https://github.com/prometheus/prometheus/blob/main/web/api/v1/api.go */
+/**
+ * What Prometheus itself allows for one series: https://github.com/prometheus/prometheus/blob/main/web/api/v1/api.go
+ */
 const MAX_POINTS = 11_000;
 
 const MIN_STEP_SECONDS = 5;
@@ -115,7 +117,7 @@ function parseSeries(text: string, { query, status }: AnswerContext): Asked {
   return { ok: true, series };
 }
 
-/** Points that are no numbers are left out: the line goes on over them. */
+/** Points that are not numbers are left out: the line goes on over them. */
 function parseOneSeries(one: unknown): { readonly container: string; readonly points: Points } {
   const { metric, values } = isRecord(one) ? one : {};
   const container = isRecord(metric) && typeof metric["container"] === "string" ? metric["container"] : "";

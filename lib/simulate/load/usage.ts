@@ -9,7 +9,7 @@ import { type FetchLoads, type NamedLoad, toLoad } from "../load.ts";
 
 /**
  * One load for each container of each pod that two readings are there of. Lines of ScaledObjects are passed over, any
- * other line that is no record is refused with its number. Never throws.
+ * other line that is not a record is refused with its number. Never throws.
  */
 export function parseRecordLoads(text: string, { file }: RecordOptions): FetchLoads {
   const usage = collectUsage();
@@ -30,7 +30,7 @@ export function parseRecordLoads(text: string, { file }: RecordOptions): FetchLo
   return { ok: false, message: `Cannot read a load from ${file}: it has ${cause}; record for longer` };
 }
 
-/** Collects them; amounts between points lie on straight lines, and a restart is no point. */
+/** Collects them. Amounts between points lie on straight lines, and a restart is not a point. */
 export function collectUsage(): UsagePoints {
   const all = new Map<string, Collected>();
   return {
@@ -56,7 +56,7 @@ interface RecordOptions {
   readonly file: string;
 }
 
-/** `null` for a line without a pod's usage; a sentence for one that is no record. */
+/** `null` for a line without a pod's usage; a sentence for a line that is not a record. */
 function parseRecordLine(line: string) {
   const value = parseJson(line);
   if (!isRecord(value)) return "Cannot read the line: it is no JSON object, or cut off";

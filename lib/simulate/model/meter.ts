@@ -1,6 +1,7 @@
 /**
  * How are CPU time and pressure counted? As the kernel and cAdvisor count them.
- * cAdvisor reads a counter from 11 to 24 s after a start on, then every 10 to 19 s, each container separately (measured).
+ * cAdvisor reads a counter from 11 to 24 s after a start on, then every 10 to 19 s, each container separately
+ * (measured).
  */
 import { drawBetween, type Key } from "./random.ts";
 
@@ -8,9 +9,9 @@ import { drawBetween, type Key } from "./random.ts";
 export interface Meter {
   readonly startedAt: number;
   readonly cpuNs: number;
-  /** The part of the demand that the limit or the node held back. */
+  /** The part of the demand that the limit or the node did not allow. */
   readonly unmetNs: number;
-  /** What `cpu.stat` calls throttled: held back by the limit alone, summed over the CPUs that ran it. */
+  /** What `cpu.stat` calls throttled: the wait for the limit alone, summed over the CPUs that ran it. */
   readonly throttledNs: number;
   /** What the CPU that ran most of it has run of it (`cpuacct.usage_percpu`). */
   readonly largestCpuNs: number;
@@ -118,11 +119,11 @@ export const NO_PRESSURE: CpuPressure = Object.freeze({ fullNs: 0, avg10: 0, avg
 /** How long it waited, for the node or its limit, and on how many CPUs it ran; `wanted` is what `threads` can run. */
 export function computeHolding(held: Held): Holding {
   const { wanted, got, limit, nodeMillicores } = held;
-  // Who wants more than its threads can run has more threads.
+  // A demand above what its threads can run means more threads.
   const cpus = Math.min(Math.max(held.threads, Math.ceil(wanted / 1000), 1), Math.max(1, nodeMillicores / 1000));
   const reachable = Math.min(wanted, cpus * 1000);
   const stalled = reachable > 0 ? Math.max(0, 1 - got / reachable) : 0;
-  // The node holds back who gets less than the limit.
+  // A container that gets less than its limit waits for the node.
   const isLimited = limit !== null && got >= limit * (1 - 1e-9);
   return { unmetMillicores: wanted - got, stalled, throttled: isLimited ? stalled : 0, cpus };
 }
@@ -149,7 +150,7 @@ interface Slice {
 /** 1 millicore for 1 ms. */
 const NS = 1000;
 
-/** Of a CPU that does nothing else. */
+/** The millicores of one CPU. */
 const MILLICORES = 1000;
 
 function toSample(meter: Meter, got: Got, ms: number): Sample {

@@ -27,7 +27,7 @@ export type Attributes =
     readonly name: string;
   };
 
-/** The administrator, who may do everything. */
+/** The administrator, who has every right. */
 export const ADMIN: User = { name: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] };
 
 const ANONYMOUS: User = { name: "system:anonymous", groups: ["system:unauthenticated"] };
@@ -61,7 +61,7 @@ export class Access {
     return token;
   }
 
-  /** Throws a Refusal for a token nobody knows. */
+  /** Throws a Refusal for an unknown token. */
   identify(authorization: string | null): User {
     const user = this.findUser(/^Bearer\s+(\S+)$/i.exec(authorization ?? "")?.[1] ?? "");
     if (user !== null) return user;

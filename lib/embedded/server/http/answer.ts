@@ -255,7 +255,7 @@ async function answerWatch(
 
 const MAX_WATCH_MS = 1_800_000;
 
-/** `null` = from whatever is there now; throws a Refusal for what is no version. */
+/** `null` = from the present state. Throws a Refusal for a text that is not a version. */
 function parseVersion(text: string): number | null {
   if (text === "" || text === "0") return null;
   if (/^\d+$/.test(text)) return Number(text);

@@ -15,7 +15,7 @@ export interface Authority {
   readonly issue: (commonName: string) => Promise<{ readonly cert: string; readonly key: string }>;
 }
 
-/** An authority of this name with a key of its own, which nothing outside of it ever sees. */
+/** Makes an authority of this name with a new private key, which stays inside. */
 export async function createAuthority(commonName: string): Promise<Authority> {
   const keys = await createKeys();
   const root = await x509.X509CertificateGenerator.createSelfSigned({

@@ -10,16 +10,16 @@ import type { OpenWatch } from "./watch.ts";
 /** What happens to a request that a fault strikes. */
 export type Effect =
   | { readonly kind: "slow"; readonly ms: number }
-  /** There is no answer for as long as the client waits. */
+  /** There is no answer while the client waits. */
   | { readonly kind: "hang" }
   /** The connection breaks before an answer. */
   | { readonly kind: "disconnect" }
-  /** The answer is cut off after so many bytes, and the connection breaks. */
+  /** The answer is cut off after this number of bytes, and the connection breaks. */
   | { readonly kind: "truncate"; readonly bytes: number }
   /** The answer is 200 with this body. */
   | { readonly kind: "garbage"; readonly text: string }
   | { readonly kind: "refuse"; readonly code: number; readonly message?: string; readonly retryAfterSeconds?: number }
-  /** A watch that starts ends, breaks or falls silent after so long. */
+  /** A new watch ends, breaks or falls silent after this time. */
   | { readonly kind: "closeWatch" | "dropWatch" | "silenceWatch"; readonly afterMs: number };
 
 /** Which requests are struck, how often and by what. */
@@ -27,7 +27,7 @@ export interface Fault {
   readonly method?: string;
   readonly path?: RegExp;
   readonly isWatch?: boolean;
-  /** So many of the requests it matches pass first. */
+  /** This number of matching requests is answered normally first. */
   readonly after?: number;
   /** It strikes so often; without it, until it is disposed of. */
   readonly times?: number;
@@ -43,7 +43,7 @@ export interface Asked {
 
 /** The faults that are planted in a server, and the watches that they can break. */
 export class Faults {
-  /** The server's clock is ahead by so much, in timestamps and in the Date header. */
+  /** How far the server's clock is ahead, in timestamps and in the Date header, in ms. */
   skewMs = 0;
   readonly #clock: Clock;
   readonly #active = new Set<{ readonly fault: Fault; matched: number }>();
@@ -68,7 +68,7 @@ export class Faults {
     for (const watch of this.#listWatches(path)) watch.drop(new TypeError("connection reset"));
   }
 
-  /** The same, in good order. */
+  /** Ends them without an error. */
   closeWatches(path = /./): void {
     for (const watch of this.#listWatches(path)) watch.close();
   }
@@ -95,7 +95,7 @@ export class Faults {
     return found;
   }
 
-  /** Before the answer: throws, waits, or passes. */
+  /** Before the answer: throws, waits, or does nothing. */
   async strike(effect: Effect | null, signal: AbortSignal): Promise<void> {
     switch (effect?.kind) {
       case "slow":

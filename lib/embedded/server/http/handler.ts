@@ -1,9 +1,10 @@
 /**
  * How does the embedded API server answer a request? A function from Request to Response over objects in memory.
- * kubectl, podfit and the embedded kubelets use it like a real server of Kubernetes 1.36, under any clock. Not imitated:
- * protobuf, OpenAPI schemas and strict field validation of built-in kinds, webhooks, lists at exact old versions,
- * events.k8s.io, the token volume of service accounts, pod priority, merging of metadata through subresources, client
- * certificates, impersonation, priority and fairness. Controllers are clients: the server deletes nothing by itself.
+ * kubectl, podfit and the embedded kubelets use it like a real server of Kubernetes 1.36, under any clock. Not
+ * imitated: protobuf, OpenAPI schemas and strict field validation of built-in kinds, webhooks, lists at exact old
+ * versions, events.k8s.io, the token volume of service accounts, pod priority, merging of metadata through
+ * subresources, client certificates, impersonation, priority and fairness. Controllers are clients: the server deletes
+ * nothing by itself.
  */
 import type { Clock } from "../../../runtime/clock.ts";
 import { abortable } from "../../../runtime/tasks.ts";
@@ -26,7 +27,7 @@ export interface ApiServerOptions extends CatalogOptions {
   readonly clock: Clock;
   /** A number in [0, 1), such as Math.random gives. */
   readonly random: () => number;
-  /** Bearer tokens; without them whoever sends none is the administrator. */
+  /** Bearer tokens. Without them, a request without a token is the administrator's. */
   readonly tokens?: ReadonlyMap<string, User>;
   /** By default a resize beyond the node is refused, and nothing else. */
   readonly admission?: Admission;
@@ -166,7 +167,7 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
   }
 }
 
-/** The answer for an unknown path or group is no Status and no JSON. */
+/** The answer for an unknown path or group is neither a Status nor JSON. */
 function notServed(): Response {
   return new Response("404 page not found\n", {
     status: 404,

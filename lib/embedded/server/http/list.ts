@@ -53,7 +53,7 @@ export class Lister {
     return this.#page(toToken({ id, start: 0 }), limit);
   }
 
-  /** Every list under way has to begin anew. */
+  /** Every list under way has to start again. */
   expire(): void {
     this.#snapshots.clear();
   }

@@ -25,7 +25,7 @@ export interface AnswerContext {
   readonly random: () => number;
 }
 
-/** A request for a resource, read but for what its body means. */
+/** A request for a resource. Its body is parsed and not interpreted. */
 export interface ResourceRequest {
   readonly target: Target;
   readonly verb: string;
@@ -67,7 +67,7 @@ export function parsePath(path: string): Target | null {
   const [, group = "", version = "", below] = PATH.exec(path) ?? [];
   if (below === undefined) return null;
   const [first = "", ...others] = below.split("/").map(decodeURIComponent);
-  // A namespace is an object too, with subresources of its own.
+  // A namespace is an object too, and has subresources.
   const isInside = first === "namespaces" && others.length > 1 && !NAMESPACE_PARTS.includes(others[1] ?? "");
   const namespace = isInside ? others[0] ?? "" : null;
   const [plural = "", name = "", subresource = "", ...rest] = isInside ? others.slice(1) : [first, ...others];

@@ -7,8 +7,8 @@ import { badRequest } from "../refusal.ts";
 import { type Access, ADMIN, type Attributes, type User } from "./access.ts";
 
 /**
- * `null` for what is no review; `path`: `/apis/authorization.k8s.io/v1/subjectaccessreviews`. Throws a Refusal for who may
- * not ask about others, and for a question without a token.
+ * `null` for a path that is not a review; `path`: `/apis/authorization.k8s.io/v1/subjectaccessreviews`. Throws a
+ * Refusal for who may not ask about others, and for a question without a token.
  */
 export function answerReview(
   path: string,

@@ -70,7 +70,8 @@ async function listen(
 ): Promise<Listener> {
   const stopping = new AbortController();
   const credentials = authority === null ? {} : await authority.issue("podfit");
-  // Not the request's own signal, which also aborts when all is well; a client that leaves cancels the body of its watch.
+  // Not the request's own signal, which also aborts when all is well; a client that leaves cancels the body of its
+  // watch.
   const server = Deno.serve({
     hostname: "127.0.0.1",
     port,
@@ -82,7 +83,7 @@ async function listen(
   return {
     port: server.addr.port,
     async [Symbol.asyncDispose]() {
-      // Watches would keep it open for half an hour.
+      // Watches would keep it open for 30 minutes.
       stopping.abort(new DOMException("The server is shutting down", "AbortError"));
       await server.shutdown();
     },

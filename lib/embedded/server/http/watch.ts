@@ -16,7 +16,7 @@ interface WatchOptions {
   readonly fromVersion: number | null;
   readonly version: () => number;
   readonly timeoutMs: number;
-  /** The object of a bookmark, but for its version; `null` where none are wanted. */
+  /** The object of a bookmark, without its version; `null` where none are wanted. */
   readonly bookmark: JsonObject | null;
   /** The objects that are there are followed by a bookmark that says so. */
   readonly marksInitialEnd: boolean;
@@ -30,7 +30,7 @@ interface WatchOptions {
 
 /** A watch that is open, for faults to break. */
 export interface OpenWatch {
-  /** Ends it in good order. */
+  /** Ends it without an error. */
   readonly close: () => void;
   /** Breaks the connection. */
   readonly drop: (error: Error) => void;
@@ -42,7 +42,7 @@ export interface OpenWatch {
 
 const BOOKMARK_MS = 60_000;
 
-/** A reader that lags behind by so many events is cut off, as a real server does it. */
+/** A reader that is this number of events behind is cut off, as by a real server. */
 const MAX_QUEUED = 50_000;
 
 /** The stream of a watch, one line of JSON for each event. */
@@ -98,7 +98,7 @@ export function openWatch(options: WatchOptions): ReadableStream<Uint8Array> {
         signal.removeEventListener("abort", abort);
       }, { once: true });
       if (signal.aborted) abort();
-      // Bookmarks as long as it is open, then its end.
+      // Bookmarks while it is open, then its end.
       passTime(options, over.signal, () => send(toBookmark(options, {}))).then(
         () => end(() => controller.close()),
         (error) => end(() => controller.error(error)),

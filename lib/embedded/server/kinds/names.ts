@@ -64,7 +64,7 @@ export function isDnsLabel(text: string): boolean {
   return text.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(text);
 }
 
-/** What the API server says of a name that is no DNS label. */
+/** The API server's message for a name that is not a DNS label. */
 export const DNS_LABEL_RULE = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', " +
   "and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation " +
   "is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
@@ -74,13 +74,13 @@ const SUBDOMAIN_RULE =
   "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is " +
   "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
-/** What the API server says of a key that is no label's. */
+/** The API server's message for a key that is not valid in labels. */
 export const KEY_RULE =
   "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an " +
   "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is " +
   "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
-/** What the API server says of a value that is no label's. */
+/** The API server's message for a value that is not valid in labels. */
 export const VALUE_RULE =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and " +
   "must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for " +

@@ -45,7 +45,7 @@ export function setPodDefaults(pod: JsonObject): void {
   }
 }
 
-/** Admission fills these in, so they are no manager's fields. */
+/** Admission fills these in, so no manager owns them. */
 export function prepareNewPod(pod: JsonObject): void {
   const spec = openAt(pod, "spec");
   setDefaults(spec, {

@@ -20,7 +20,7 @@ export interface ResourceType extends Named {
   readonly isCustom: boolean;
   /** An update has to say which version it was made of. */
   readonly needsVersion: boolean;
-  /** The fields that a selector may name beside metadata.name and metadata.namespace. */
+  /** The fields that a selector may name, in addition to metadata.name and metadata.namespace. */
   readonly selectableFields: readonly string[];
   /** Does this change begin a new metadata.generation? Kinds without one never do. */
   readonly beginsGeneration: (after: JsonObject, before: JsonObject | null) => boolean;

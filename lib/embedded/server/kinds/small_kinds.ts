@@ -32,7 +32,7 @@ export function setEventDefaults(event: JsonObject): void {
   setDefaults(event, { source: {}, reportingComponent: "", reportingInstance: "" });
 }
 
-/** The problems of an event: it has to stand beside its object. */
+/** The problems of an event: it has to be in the namespace of its object. */
 export function validateEvent(event: JsonObject): readonly Problem[] {
   const about = textAt(event, "involvedObject", "namespace");
   const own = textAt(event, "metadata", "namespace");

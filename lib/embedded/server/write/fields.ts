@@ -162,7 +162,7 @@ export function inOrder(entries: readonly JsonObject[]): readonly JsonObject[] {
   });
 }
 
-/** The object without what nobody owns: names, versions, and what this way of writing cannot set. */
+/** The object without fields that have no owner: names, versions, and what this kind of write cannot set. */
 export function toOwnable(object: JsonObject, { subresource }: Pick<Writer, "subresource">): JsonObject {
   const { apiVersion: _version, kind: _kind, metadata: _metadata, status, ...rest } = object;
   if (subresource === "status") return { metadata: {}, ...(status === undefined ? {} : { status }) };
@@ -237,7 +237,7 @@ function addAll(fields: Set<string>, { path, value }: Pick<Member, "path" | "val
   for (const member of listMembers(value, { name: nameOf(path), path })) addAll(fields, member);
 }
 
-/** The field that a path ends with; none for an item of a list, whose own fields are no list. */
+/** The field that a path ends with; none for an item of a list. */
 function nameOf(path: string): string {
   const last = path.slice(path.lastIndexOf("\n") + 1);
   return last.startsWith("f:") ? last.slice(2) : "";

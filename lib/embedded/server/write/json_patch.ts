@@ -7,7 +7,10 @@
 import { isObject, isSame, type Json } from "../../json.ts";
 import { badRequest, Refusal } from "../refusal.ts";
 
-/** The target with every operation applied, in order; the target stays as it is. Throws a Refusal if one cannot be. */
+/**
+ * Returns the target after all operations, in order. The target is not changed. Throws a Refusal where one is
+ * impossible.
+ */
 export function jsonPatch(target: Json, operations: Json): Json {
   if (!Array.isArray(operations)) {
     const type = isObject(operations) ? "object" : typeof operations;

@@ -111,7 +111,7 @@ interface Identity {
 }
 
 function toDraft(sent: JsonObject, { isCustom }: ResourceType): JsonObject {
-  // A null of a built-in kind is a field that Go leaves out, or writes by itself; defaults see to those.
+  // A null of a built-in kind is a field that Go leaves out or fills in. The defaults handle those.
   return isCustom ? structuredClone(sent) : dropNulls(sent) as JsonObject;
 }
 

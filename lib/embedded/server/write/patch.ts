@@ -59,7 +59,7 @@ export function cannotPatch(shown: string, why: string): Refusal {
   return invalid({ group: "", plural: "", kind: "" }, "", [invalidValue("patch", shown, why)]);
 }
 
-/** What is applied. Throws a Refusal for no object, and where nobody says who applies it. */
+/** Returns the applied object. Throws a Refusal for another value, and without a field manager. */
 export function getApplied({ body }: Patch, { manager }: Pick<WriteContext, "manager">): JsonObject {
   if (!isObject(body)) throw badRequest("error decoding YAML: the body is no object");
   if (manager !== "") return body;
@@ -68,7 +68,7 @@ export function getApplied({ body }: Patch, { manager }: Pick<WriteContext, "man
   ]);
 }
 
-/** The object as a patch that is no apply makes it. Throws a Refusal. */
+/** Returns the object after a patch that is not an apply. Throws a Refusal. */
 export function patchWith(object: JsonObject, { contentType, body }: Patch): JsonObject {
   const patched = contentType === JSON_PATCH
     ? jsonPatch(object, body)
@@ -88,7 +88,7 @@ export function checkContentType(contentType: string, { isCustom }: Pick<Resourc
 }
 
 /**
- * The target with what the patch says; the target stays as it is.
+ * Returns the target after the patch. The target is not changed.
  * https://github.com/kubernetes/community/blob/master/contributors/devel/sig-api-machinery/strategic-merge-patch.md
  */
 export function mergePatch(target: Json | undefined, patch: Json): Json {

@@ -77,7 +77,7 @@ export function toScale(object: JsonObject, type: ResourceType): JsonObject {
   };
 }
 
-/** Binds a pod to a node, as a scheduler asks. That is no field of any manager and begins no generation. */
+/** Binds a pod to a node for a scheduler. No manager owns that field, and no generation begins. */
 export function bindPod({ store, type, now, isDryRun }: WriteContext, before: Entry, binding: JsonObject): void {
   const { object } = before;
   const name = textAt(object, "metadata", "name");
@@ -155,7 +155,7 @@ function write(context: WriteContext, before: Entry, { sent, owners }: OwnedScal
   return updateObject(context, before, { sent: next, applied: { managedFields } });
 }
 
-/** The workload with so many replicas. */
+/** The workload with this number of replicas. */
 function withReplicas(object: JsonObject, [key, ...rest]: readonly string[], replicas: number): JsonObject {
   if (key === undefined) return object;
   const below = objectAt(object, key);
@@ -219,7 +219,7 @@ function toTerm(expression: JsonObject): string {
   }
 }
 
-/** A scale as it is to be, and who then owns its replicas. */
+/** The next scale, and the owners of its replicas. */
 interface OwnedScale {
   readonly sent: JsonObject;
   /** As entries of the scale. */

@@ -116,7 +116,7 @@ export function toWriter({ type, manager, subresource, now }: WriteContext): Wri
   return { manager, operation: "Update", apiVersion: apiVersionOf(type), subresource, time: formatTime(now) };
 }
 
-/** The fields of Go's empty struct, which a new object of a built-in kind has and nobody owns. */
+/** The fields of Go's empty struct, which a new object of a built-in kind has and no manager owns. */
 export function toEmpty({ isCustom }: ResourceType): JsonObject {
   if (isCustom) return { metadata: {} };
   const pod = { containers: [] };
@@ -172,7 +172,7 @@ export function isDryRun(options: JsonObject, query: URLSearchParams): boolean {
   return query.getAll("dryRun").includes("All") || textsAt(options, "dryRun").includes("All");
 }
 
-/** Given by server-side apply, which tells owners apart by itself. */
+/** Server-side apply gives them, because it computes the owners itself. */
 interface AppliedFields {
   readonly managedFields: readonly JsonObject[];
 }
@@ -247,7 +247,7 @@ function refuseInvalid(type: ResourceType, name: string, problems: readonly Prob
   if (problems.length > 0) throw invalid(type, name, problems);
 }
 
-/** Was it being deleted, and held back by nothing but what this update took away? */
+/** Was it being deleted, and did this update remove its last finalizer? */
 function isGone(object: JsonObject): boolean {
   const metadata = objectAt(object, "metadata");
   if (textAt(metadata, "deletionTimestamp") === "" || textsAt(metadata, "finalizers").length > 0) return false;
@@ -320,7 +320,7 @@ function namesOf(containers: readonly JsonObject[]): Json {
   return containers.map((container) => textAt(container, "name"));
 }
 
-/** A pod's own resources may also come anew. */
+/** A pod's own resources may also be new. */
 function withoutCpuAndMemory({ spec }: JsonObject): Json {
   const lists = CONTAINER_LISTS.map((list) => [list, listAt(spec, list).map(stripSizes)]);
   const { resources: _resources, ...rest } = objectAt(spec);
