@@ -155,7 +155,7 @@ async function assemble(options: ClusterOptions, settle: OpenAddress): Promise<C
 
   async function addNode(spec: NodeSpec): Promise<ClusterNode> {
     const name = spec.name ?? `node-${nodes.size + 1}`;
-    if (nodes.has(name)) throw new Error(`Cannot add node "${name}": there is one of that name`);
+    if (nodes.has(name)) throw new Error(`Cannot add node "${name}": the name is taken`);
     const handle: Transport = (request) => {
       const node = nodes.get(name);
       return node === undefined ? Promise.reject(new TypeError("connection refused")) : node.handle(request);

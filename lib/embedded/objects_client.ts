@@ -95,7 +95,7 @@ async function send(
   );
   const body = parseOr(await readText(response, { limitBytes: MAX_BYTES, signal }));
   if (!response.ok) throw toApiError(response, body);
-  if (!isObject(body)) throw new Error(`Cannot ${method} "${path}": the answer is no object`);
+  if (!isObject(body)) throw new Error(`Cannot ${method} "${path}": the answer is not an object`);
   return body;
 }
 

@@ -306,7 +306,7 @@ Deno.test("writeTar() refuses a path that tar has no room for, and one that is t
   for (const path of ["x".repeat(101), `${"x".repeat(200)}/y`, "ä"]) {
     assertThrows(() => writeTar([at(path)]), Error, path);
   }
-  assertThrows(() => writeTar([at("a"), at("a")]), Error, '"a": it is there twice');
+  assertThrows(() => writeTar([at("a"), at("a")]), Error, '"a": the path is given twice');
 });
 
 Deno.test("listLibraries() reads what ldd prints, and refuses a program that lacks a library", async () => {

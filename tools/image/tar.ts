@@ -21,7 +21,9 @@ export function writeTar(entries: readonly TarEntry[]): Uint8Array<ArrayBuffer> 
   const archive = new Uint8Array(sizes.reduce((sum, size) => sum + size, 2 * BLOCK));
   let offset = 0;
   for (const [index, entry] of sorted.entries()) {
-    if (sorted[index - 1]?.path === entry.path) throw new Error(`Cannot archive "${entry.path}": it is there twice`);
+    if (sorted[index - 1]?.path === entry.path) {
+      throw new Error(`Cannot archive "${entry.path}": the path is given twice`);
+    }
     archive.set(toHeader(entry), offset);
     if (entry.content !== null) archive.set(entry.content, offset + BLOCK);
     offset += sizes[index] ?? 0;

@@ -14,7 +14,7 @@ import { type Context, type Control, findCondition, isOver, isReady, pathOf, toC
 /** The controller that binds pods to nodes. */
 export function createScheduler(context: Context): Control {
   const { cache } = context;
-  const told = new Set<string>();
+  const reported = new Set<string>();
   /** Those that fitted nowhere. */
   const stuck = new Set<string>();
   return {
@@ -37,7 +37,7 @@ export function createScheduler(context: Context): Control {
       if (best !== undefined) return await bind(context, pod, best.node);
       stuck.add(key);
       const message = toMessage(rated.flatMap(({ faults }) => faults ?? []), rated.length);
-      await reportUnschedulable(context, pod, { message, told });
+      await reportUnschedulable(context, pod, { message, reported });
     },
   };
 }
@@ -137,7 +137,7 @@ function toMessage(faults: readonly string[], nodes: number): string {
 async function reportUnschedulable(
   context: Context,
   pod: JsonObject,
-  { message, told }: { readonly message: string; readonly told: Set<string> },
+  { message, reported }: { readonly message: string; readonly reported: Set<string> },
 ): Promise<void> {
   const { client, cache, clock } = context;
   const old = findCondition(pod, "PodScheduled");
@@ -154,9 +154,9 @@ async function reportUnschedulable(
     throw error;
   }
   const key = `${textAt(pod, "metadata", "uid")} ${message}`;
-  if (told.has(key)) return;
-  if (told.size > MAX_REPORTED) told.clear();
-  told.add(key);
+  if (reported.has(key)) return;
+  if (reported.size > MAX_REPORTED) reported.clear();
+  reported.add(key);
   await writeUnschedulable(context, pod, {
     type: "Warning",
     reason: "FailedScheduling",

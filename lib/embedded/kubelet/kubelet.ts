@@ -74,9 +74,9 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   const machine = new Machine({
     config: node.config,
     now,
-    onStep({ changed, events: told, gone }) {
+    onStep({ changed, events: reported, gone }) {
       for (const { uid, status } of changed) statuses.put(uid, status);
-      for (const event of told) events.put(`${toEventKey(event)}\n${event.at}`, event);
+      for (const event of reported) events.put(`${toEventKey(event)}\n${event.at}`, event);
       for (const uid of gone) removals.put(uid, null);
     },
   });
@@ -158,7 +158,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     }
   }
 
-  async function turn(signal: AbortSignal): Promise<void> {
+  async function moveOn(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       machine.advance();
       const woken = new AbortController();
@@ -178,7 +178,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
       signal,
     );
     await registered.promise;
-    const parts = [watchPods, turn, ...[statuses, events, removals].map((box) => (one: AbortSignal) => box.run(one))];
+    const parts = [watchPods, moveOn, ...[statuses, events, removals].map((box) => (one: AbortSignal) => box.run(one))];
     await Promise.all([registering, ...parts.map((part) => part(signal))]);
   }
 
@@ -285,7 +285,7 @@ function createEventWriter({ node, client }: EventWriterOptions): (event: Kubele
       known.set(key, { ...before, count });
       return;
     }
-    // The time in nanoseconds, as real ones are named; the last six digits tell those of one moment apart.
+    // The time in nanoseconds, as real ones are named; the last six digits distinguish those of one moment.
     const eventName = `${name}.${(BigInt(Math.floor(at)) * 1_000_000n + BigInt(written++ % 1_000_000)).toString(16)}`;
     const involvedObject: JsonObject = {
       apiVersion: "v1",

@@ -7,8 +7,8 @@ import type { Container, Pod } from "../../api/kubernetes.ts";
 import { isRecord, quote } from "../../units/untrusted.ts";
 import { type Curve, IDLE, type Load, parseLoad } from "../model/load.ts";
 
-/** `told`: the load that a container of the load image was sent while it ran, `null` = none. */
-export function parseLoads(pod: Pod, told: (container: string) => LoadRequest | null): PodLoads {
+/** `findRequest`: the load that a container of the load image was sent while it ran, `null` = none. */
+export function parseLoads(pod: Pod, findRequest: (container: string) => LoadRequest | null): PodLoads {
   const text = pod.metadata?.annotations?.[LOAD_ANNOTATION];
   const problems: string[] = [];
   const given = text === undefined ? {} : parseAnnotation(text, problems);
@@ -18,7 +18,10 @@ export function parseLoads(pod: Pod, told: (container: string) => LoadRequest | 
     const program = parseProgram(container);
     if (load !== undefined) loads[container.name] = load;
     else if (program !== null) {
-      loads[container.name] = withHooks(container, withProbes(container, toProgramLoad(program, told(container.name))));
+      loads[container.name] = withHooks(
+        container,
+        withProbes(container, toProgramLoad(program, findRequest(container.name))),
+      );
     }
   }
   const names = new Set(listContainers(pod).map(({ name }) => name));
@@ -115,16 +118,16 @@ type LoadProgram =
   | { readonly kind: "fails"; readonly code: number };
 
 /** The load that a program makes, with what its instance was asked to use since. */
-function toProgramLoad(program: LoadProgram, told: LoadRequest | null): Load {
+function toProgramLoad(program: LoadProgram, request: LoadRequest | null): Load {
   if (program.kind === "fails") return { ...IDLE, exits: { afterMs: 10, code: program.code } };
   const { setting } = program;
   const curve = (read: (setting: LoadSetting) => number): Curve =>
-    told === null ? { kind: "constant", value: read(setting) } : {
+    request === null ? { kind: "constant", value: read(setting) } : {
       kind: "step",
       clock: "container",
-      atMs: Math.max(told.ageMs, MIN_AGE_MS),
+      atMs: Math.max(request.ageMs, MIN_AGE_MS),
       before: read(setting),
-      after: read(told.setting),
+      after: read(request.setting),
     };
   return { ...IDLE, cpuMillicores: curve(parseCpu), workingSetBytes: curve(parseMemory) };
 }

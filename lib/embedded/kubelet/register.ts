@@ -70,7 +70,7 @@ export function toNode({ config, labels = {}, taints = [] }: NodeOptions): JsonO
   };
 }
 
-/** `since`: when it turned ready. */
+/** `since`: when it became ready. */
 export function toNodeStatus(
   { config, port }: NodeOptions,
   { now, since }: { now: number; since: number },

@@ -7,7 +7,7 @@ import { reportContainerEvent, type StepContext } from "./event.ts";
 import type { BoundContainer, BoundPod, ContainerState, Ended, Run, Stop } from "./state.ts";
 
 /** One step of one container of a pod. */
-export interface ContainerTurn extends StepContext {
+export interface ContainerContext extends StepContext {
   readonly pod: BoundPod;
   readonly bound: BoundContainer;
   /** The pod is being deleted, or has nothing left to do: what ends stays so. */
@@ -24,36 +24,36 @@ export function isOver({ run }: ContainerState): boolean {
   return run.kind === "terminated" && run.restartAt === null;
 }
 
-/** The container after the time until `turn.now` has passed. */
-export function nextContainer(container: ContainerState, turn: ContainerTurn): ContainerState {
+/** The container after the time until `context.now` has passed. */
+export function nextContainer(container: ContainerState, context: ContainerContext): ContainerState {
   const { run } = container;
   switch (run.kind) {
     case "waiting":
       return container;
     case "starting":
-      if (turn.ends) return { ...container, run: { kind: "waiting" } };
-      return run.dueAt <= turn.now ? start(container, turn) : container;
+      if (context.ends) return { ...container, run: { kind: "waiting" } };
+      return run.dueAt <= context.now ? start(container, context) : container;
     case "running": {
-      const { exits } = turn.bound.load;
-      if (run.stop !== null && run.stop.at <= turn.now) return end(container, { code: run.stop.code }, turn);
-      const isDone = exits !== null && run.startedAt + exits.afterMs <= turn.now;
-      return isDone ? end(container, { code: exits.code }, turn) : container;
+      const { exits } = context.bound.load;
+      if (run.stop !== null && run.stop.at <= context.now) return end(container, { code: run.stop.code }, context);
+      const isDone = exits !== null && run.startedAt + exits.afterMs <= context.now;
+      return isDone ? end(container, { code: exits.code }, context) : container;
     }
     case "exited":
-      if (run.seenAt > turn.now) return container;
-      if (run.isRestart && !turn.ends) {
-        return start({ ...container, last: run.ended, restarts: container.restarts + 1 }, turn);
+      if (run.seenAt > context.now) return container;
+      if (run.isRestart && !context.ends) {
+        return start({ ...container, last: run.ended, restarts: container.restarts + 1 }, context);
       }
-      return notice(container, run, turn);
+      return notice(container, run, context);
     case "terminated":
       if (run.restartAt === null) return container;
-      if (turn.ends) return { ...container, run: { ...run, restartAt: null } };
-      if (run.waitMs === 0) return run.restartAt <= turn.now ? restart(container, run, turn) : container;
-      if (run.restartAt - SHOWN_MS > turn.now) return container;
+      if (context.ends) return { ...container, run: { ...run, restartAt: null } };
+      if (run.waitMs === 0) return run.restartAt <= context.now ? restart(container, run, context) : container;
+      if (run.restartAt - SHOWN_MS > context.now) return container;
       return { ...container, last: run.ended, run: { ...run, kind: "backOff", restartAt: run.restartAt } };
     case "backOff":
-      if (turn.ends) return { ...container, run: { ...run, kind: "terminated", restartAt: null } };
-      return run.restartAt <= turn.now ? restart(container, run, turn) : container;
+      if (context.ends) return { ...container, run: { ...run, kind: "terminated", restartAt: null } };
+      return run.restartAt <= context.now ? restart(container, run, context) : container;
     default:
       return unreachable(run);
   }
@@ -90,52 +90,57 @@ export function findContainerDueAt({ run }: ContainerState, bound: BoundContaine
 export function end(
   container: ContainerState,
   { code, reason }: { readonly code: number; readonly reason?: Ended["reason"] },
-  turn: ContainerTurn,
+  context: ContainerContext,
 ): ContainerState {
   const { run } = container;
   if (run.kind !== "running") return container;
-  const ended = toEnded(run, { code, reason: reason ?? (code === 0 ? "Completed" : "Error") }, turn.now);
-  return { ...container, run: { kind: "exited", ended, seenAt: nextLookAt(turn), isRestart: false } };
+  const ended = toEnded(run, { code, reason: reason ?? (code === 0 ? "Completed" : "Error") }, context.now);
+  return { ...container, run: { kind: "exited", ended, seenAt: nextLookAt(context), isRestart: false } };
 }
 
 /** Killed to be started again with another size: no back-off, and no state between in the pod's status. */
-export function endToRestart(container: ContainerState, turn: ContainerTurn): ContainerState {
+export function endToRestart(container: ContainerState, context: ContainerContext): ContainerState {
   const { run } = container;
   if (run.kind !== "running") return container;
-  reportContainerEvent(turn, turn.pod, {
-    container: turn.bound,
+  reportContainerEvent(context, context.pod, {
+    container: context.bound,
     type: "Normal",
     reason: "Killing",
-    message: `Container ${turn.bound.name} resize requires restart`,
+    message: `Container ${context.bound.name} resize requires restart`,
   });
-  const { afterMs, code } = turn.bound.load.stops;
-  const ended = toEnded(run, { code, reason: code === 0 ? "Completed" : "Error" }, turn.now + afterMs);
-  const seenAt = turn.now + afterMs + drawBetween([100, 200], [...key(turn, container), "resize"]);
+  const { afterMs, code } = context.bound.load.stops;
+  const ended = toEnded(run, { code, reason: code === 0 ? "Completed" : "Error" }, context.now + afterMs);
+  const seenAt = context.now + afterMs + drawBetween([100, 200], [...key(context, container), "resize"]);
   return { ...container, run: { kind: "exited", ended, seenAt, isRestart: true } };
 }
 
 /** SIGTERM, and SIGKILL at `killAt`. */
-export function stop(container: ContainerState, killAt: number, turn: ContainerTurn): ContainerState {
+export function stop(container: ContainerState, killAt: number, context: ContainerContext): ContainerState {
   const { run } = container;
   if (run.kind !== "running" || (run.stop !== null && run.stop.at <= killAt)) return container;
-  const message = `Stopping container ${turn.bound.name}`;
+  const message = `Stopping container ${context.bound.name}`;
   if (run.stop === null) {
-    reportContainerEvent(turn, turn.pod, { container: turn.bound, type: "Normal", reason: "Killing", message });
+    reportContainerEvent(context, context.pod, {
+      container: context.bound,
+      type: "Normal",
+      reason: "Killing",
+      message,
+    });
   }
-  const { afterMs, code } = turn.bound.load.stops;
-  const stop: Stop = turn.now + afterMs <= killAt ? { at: turn.now + afterMs, code } : { at: killAt, code: 137 };
+  const { afterMs, code } = context.bound.load.stops;
+  const stop: Stop = context.now + afterMs <= killAt ? { at: context.now + afterMs, code } : { at: killAt, code: 137 };
   return { ...container, run: { ...run, stop } };
 }
 
 /** An admitted resize of it clears its back-off: it starts at once, and the next wait is the first again (measured). */
-export function clearBackOff(container: ContainerState, turn: StepContext): ContainerState {
+export function clearBackOff(container: ContainerState, context: StepContext): ContainerState {
   const { run } = container;
   const cleared = { ...container, backOffMs: FIRST_MS };
   if ((run.kind !== "terminated" && run.kind !== "backOff") || run.restartAt === null || run.waitMs === 0) {
     return container.backOffMs === 0 ? container : cleared;
   }
   const { ended, waitMs } = run;
-  return { ...cleared, last: ended, run: { kind: "backOff", ended, waitMs, restartAt: turn.now + SHOWN_MS } };
+  return { ...cleared, last: ended, run: { kind: "backOff", ended, waitMs, restartAt: context.now + SHOWN_MS } };
 }
 
 const FIRST_MS = 10_000;
@@ -153,39 +158,47 @@ const LATE_MS = [0, 5000] as const;
 
 const LOOK_MS = 1000;
 
-function start(container: ContainerState, turn: ContainerTurn): ContainerState {
-  const { bound, pod } = turn;
-  const id = `containerd://${drawHex(64, [...key(turn, container), "id"])}`;
-  const tell = (reason: string, message: string) =>
-    reportContainerEvent(turn, pod, { container: bound, type: "Normal", reason, message });
-  tell("Pulled", `Container image "${bound.image}" already present on machine and can be accessed by the pod`);
-  tell("Created", "Container created");
-  tell("Started", "Container started");
-  const run: Run = { kind: "running", startedAt: turn.now, id, stop: null };
+function start(container: ContainerState, context: ContainerContext): ContainerState {
+  const { bound, pod } = context;
+  const id = `containerd://${drawHex(64, [...key(context, container), "id"])}`;
+  const report = (reason: string, message: string) =>
+    reportContainerEvent(context, pod, { container: bound, type: "Normal", reason, message });
+  report("Pulled", `Container image "${bound.image}" already present on machine and can be accessed by the pod`);
+  report("Created", "Container created");
+  report("Started", "Container started");
+  const run: Run = { kind: "running", startedAt: context.now, id, stop: null };
   return { ...container, run, instances: container.instances + 1 };
 }
 
-function restart(container: ContainerState, { ended }: { readonly ended: Ended }, turn: ContainerTurn): ContainerState {
-  return start({ ...container, last: ended, restarts: container.restarts + 1 }, turn);
+function restart(
+  container: ContainerState,
+  { ended }: { readonly ended: Ended },
+  context: ContainerContext,
+): ContainerState {
+  return start({ ...container, last: ended, restarts: container.restarts + 1 }, context);
 }
 
-function notice(container: ContainerState, { ended }: { readonly ended: Ended }, turn: ContainerTurn): ContainerState {
-  const { pod, bound } = turn;
+function notice(
+  container: ContainerState,
+  { ended }: { readonly ended: Ended },
+  context: ContainerContext,
+): ContainerState {
+  const { pod, bound } = context;
   const isRestarted = bound.kind === "sidecar" || pod.restartPolicy === "Always" && bound.kind !== "init" ||
     pod.restartPolicy !== "Never" && ended.code !== 0;
-  if (!isRestarted || turn.ends) {
+  if (!isRestarted || context.ends) {
     return { ...container, run: { kind: "terminated", ended, restartAt: null, waitMs: 0 } };
   }
   const waitMs = ended.finishedAt - ended.startedAt > RESET_MS ? 0 : container.backOffMs;
   const backOffMs = waitMs === 0 ? FIRST_MS : Math.min(2 * waitMs, MAX_MS);
-  const late = drawBetween(LATE_MS, [...key(turn, container), "late"]);
+  const late = drawBetween(LATE_MS, [...key(context, container), "late"]);
   const restartAt = waitMs === 0
-    ? turn.now + drawBetween([60, 110], [...key(turn, container), "again"])
-    : Math.max(turn.now, ended.finishedAt + waitMs) + late;
+    ? context.now + drawBetween([60, 110], [...key(context, container), "again"])
+    : Math.max(context.now, ended.finishedAt + waitMs) + late;
   if (waitMs > 0) {
     const message =
       `Back-off restarting failed container ${bound.name} in pod ${pod.name}_${pod.namespace}(${pod.uid})`;
-    reportContainerEvent(turn, pod, { container: bound, type: "Warning", reason: "BackOff", message });
+    reportContainerEvent(context, pod, { container: bound, type: "Warning", reason: "BackOff", message });
   }
   return { ...container, backOffMs, run: { kind: "terminated", ended, restartAt, waitMs } };
 }
@@ -204,7 +217,7 @@ function nextLookAt({ now, config }: StepContext): number {
   return now + LOOK_MS - ((now - phase) % LOOK_MS + LOOK_MS) % LOOK_MS;
 }
 
-function key({ config, pod }: ContainerTurn, { name, instances }: ContainerState): readonly (string | number)[] {
+function key({ config, pod }: ContainerContext, { name, instances }: ContainerState): readonly (string | number)[] {
   return [config.seed, pod.uid, name, instances];
 }
 

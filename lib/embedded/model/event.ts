@@ -32,37 +32,41 @@ export interface StepContext {
 
 /** Records an event about a pod. */
 export function reportPodEvent(
-  turn: StepContext,
+  context: StepContext,
   pod: BoundPod,
   event: Pick<KubeletEvent, "type" | "reason" | "message">,
 ): void {
-  turn.report({ at: turn.now, ...event, pod: toRef(pod), fieldPath: null });
+  context.report({ at: context.now, ...event, pod: toRef(pod), fieldPath: null });
 }
 
 /** Records an event about a container of a pod. */
-export function reportContainerEvent(turn: StepContext, pod: BoundPod, { container, ...event }: ContainerEvent): void {
+export function reportContainerEvent(
+  context: StepContext,
+  pod: BoundPod,
+  { container, ...event }: ContainerEvent,
+): void {
   const list = container.kind === "container" ? "containers" : "initContainers";
-  turn.report({ at: turn.now, ...event, pod: toRef(pod), fieldPath: `spec.${list}{${container.name}}` });
+  context.report({ at: context.now, ...event, pod: toRef(pod), fieldPath: `spec.${list}{${container.name}}` });
 }
 
 /** Records an event about a resize, with the sizes in its message as JSON. */
 export function reportResizeEvent(
-  turn: StepContext,
+  context: StepContext,
   pod: BoundPod,
   { reason, ...options }: ResizeEventOptions & { readonly reason: keyof typeof RESIZE_EVENTS },
 ): void {
   const [type, text] = RESIZE_EVENTS[reason];
-  reportPodEvent(turn, pod, { type, reason, message: `${text}: ${toJson(pod, options)}` });
+  reportPodEvent(context, pod, { type, reason, message: `${text}: ${toJson(pod, options)}` });
 }
 
 /** `resource`: of which there is too little, as in `OutOfcpu`. */
 export function reportDeferredEvent(
-  turn: StepContext,
+  context: StepContext,
   pod: BoundPod,
   { resource, ...options }: ResizeEventOptions & { readonly resource: string },
 ): void {
   const message = `Pod resize OutOf${resource}: ${toJson(pod, options)}`;
-  reportPodEvent(turn, pod, { type: "Warning", reason: "ResizeDeferred", message });
+  reportPodEvent(context, pod, { type: "Warning", reason: "ResizeDeferred", message });
 }
 
 /** Sizes as the requests and limits of a container. */

@@ -2,10 +2,10 @@
  * How does a pod live on its node? From its sandbox to its deletion.
  */
 import { drawBetween } from "../../simulate/model/random.ts";
-import { type ContainerTurn, findContainerDueAt, isAlive, isOver, nextContainer, stop } from "./container.ts";
+import { type ContainerContext, findContainerDueAt, isAlive, isOver, nextContainer, stop } from "./container.ts";
 import type { StepContext } from "./event.ts";
 import { toCgroup } from "./requests.ts";
-import { actuate, observe, type ResizeTurn } from "./resize.ts";
+import { actuate, observe, type ResizeContext } from "./resize.ts";
 import type { BoundContainer, BoundPod, ContainerState, PodLife } from "./state.ts";
 
 /** A pod that the node has just seen; `rejected`: the node cannot fit it. */
@@ -55,12 +55,12 @@ export function observeSpec(life: PodLife, pod: BoundPod, { now, config }: StepC
 }
 
 /** Returns the life of a pod after this step. */
-export function nextLife(life: PodLife, turn: ResizeTurn): PodLife {
-  const { pod, now } = turn;
+export function nextLife(life: PodLife, context: ResizeContext): PodLife {
+  const { pod, now } = context;
   if (isFinished(life)) return life.observeAt === null || life.observeAt > now ? life : follow(life, pod);
   let next = life;
   if (next.observeAt !== null && next.observeAt <= now) {
-    next = observe(next, turn);
+    next = observe(next, context);
     if (pod.graceMs !== null) {
       const { at, killAt } = next.stopping ?? { at: now, killAt: Infinity };
       next = { ...next, stopping: { at, killAt: Math.min(killAt, now + pod.graceMs), goneAt: null } };
@@ -70,12 +70,12 @@ export function nextLife(life: PodLife, turn: ResizeTurn): PodLife {
     next = { ...next, sandbox: { kind: "ready", dueAt: null } };
   }
   // First the resize: containers that it restarts come up in its new size.
-  next = actuate(next, turn);
+  next = actuate(next, context);
   const ends = next.stopping !== null || isDone(next, pod);
-  next = mapContainers(next, turn, ends, nextContainer);
-  if (ends || isDone(next, pod)) next = stopAll(next, turn);
-  else next = startNext(next, turn);
-  return finish(next, turn);
+  next = mapContainers(next, context, ends, nextContainer);
+  if (ends || isDone(next, pod)) next = stopAll(next, context);
+  else next = startNext(next, context);
+  return finish(next, context);
 }
 
 /** When `nextLife` has something to do, or the status changes by time alone. */
@@ -112,15 +112,15 @@ function follow(life: PodLife, pod: BoundPod): PodLife {
   return { ...observed, allocated: Object.fromEntries(pod.containers.map(({ name, size }) => [name, size])) };
 }
 
-type Step = (container: ContainerState, turn: ContainerTurn) => ContainerState;
+type Step = (container: ContainerState, context: ContainerContext) => ContainerState;
 
-function mapContainers(life: PodLife, turn: ResizeTurn, ends: boolean, step: Step): PodLife {
+function mapContainers(life: PodLife, context: ResizeContext, ends: boolean, step: Step): PodLife {
   let changed = false;
   const containers = life.containers.map((one, index) => {
-    const bound = turn.pod.containers[index];
+    const bound = context.pod.containers[index];
     if (bound === undefined) return one;
     // A sidecar that fails while its pod ends is not started again; a container of a running pod may be.
-    const next = step(one, { ...turn, bound, ends });
+    const next = step(one, { ...context, bound, ends });
     changed ||= next !== one;
     return next;
   });
@@ -137,21 +137,21 @@ function isDone(life: PodLife, pod: BoundPod): boolean {
 }
 
 /** Sidecars last. */
-function stopAll(life: PodLife, turn: ResizeTurn): PodLife {
-  const killAt = life.stopping?.killAt ?? turn.now + JOB_GRACE_MS;
-  const isMain = (index: number) => turn.pod.containers[index]?.kind !== "sidecar";
+function stopAll(life: PodLife, context: ResizeContext): PodLife {
+  const killAt = life.stopping?.killAt ?? context.now + JOB_GRACE_MS;
+  const isMain = (index: number) => context.pod.containers[index]?.kind !== "sidecar";
   const hasMains = life.containers.some((one, index) => isMain(index) && isLeft(one));
-  return mapContainers(life, turn, true, (one, step) => {
-    if (hasMains && step.bound.kind === "sidecar" && killAt > turn.now) return one;
+  return mapContainers(life, context, true, (one, step) => {
+    if (hasMains && step.bound.kind === "sidecar" && killAt > context.now) return one;
     return stop(one, killAt, step);
   });
 }
 
-function startNext(life: PodLife, turn: ResizeTurn): PodLife {
+function startNext(life: PodLife, context: ResizeContext): PodLife {
   if (life.sandbox.kind !== "ready" || life.phase === "Failed") return life;
   let delayMs = 0;
   let isOpen = true;
-  return mapContainers(life, turn, false, (one, { bound, config, pod, now }) => {
+  return mapContainers(life, context, false, (one, { bound, config, pod, now }) => {
     if (!isOpen) return one;
     isOpen = isPassed(bound, one);
     if (one.run.kind !== "waiting") return one;
@@ -160,8 +160,8 @@ function startNext(life: PodLife, turn: ResizeTurn): PodLife {
   });
 }
 
-function finish(life: PodLife, turn: ResizeTurn): PodLife {
-  const { pod, now, config } = turn;
+function finish(life: PodLife, context: ResizeContext): PodLife {
+  const { pod, now, config } = context;
   const phase = life.phase === "Pending" && hasStarted(life, pod) ? "Running" : life.phase;
   const ends = life.stopping !== null || isDone(life, pod);
   if (!ends || life.containers.some(isLeft)) return phase === life.phase ? life : { ...life, phase };

@@ -17,7 +17,7 @@ import { type KubeletEvent, reportPodEvent, type StepContext } from "./event.ts"
 import { findLifeDueAt, isFinished, newLife, nextLife, observeSpec } from "./life.ts";
 import { computeCurve } from "./load.ts";
 import { computeNeeds, findShortage, type PodUse, shareCpu, type Want } from "./requests.ts";
-import { type ResizeTurn, retryDeferred } from "./resize.ts";
+import { type ResizeContext, retryDeferred } from "./resize.ts";
 import type { BoundContainer, BoundPod, ContainerState, NodeConfig, NodeState, PodState, PodStatus } from "./state.ts";
 import { toStatus } from "./status.ts";
 
@@ -84,31 +84,31 @@ const RETRY_MS = 180_000;
 /** The time from freed resources to the next try, in ms. */
 const FREED_MS = 20;
 
-function toTurn({ state, events }: Draft): StepContext {
+function toContext({ state, events }: Draft): StepContext {
   return { now: state.at, config: state.config, report: (event) => events.push(event) };
 }
 
 function takeIn(step: Draft, pods: readonly BoundPod[]): void {
-  const turn = toTurn(step);
+  const context = toContext(step);
   const wanted = new Map(pods.map((pod) => [pod.uid, pod]));
   const kept = step.state.pods.filter(({ spec }) => wanted.has(spec.uid));
   if (kept.length < step.state.pods.length) retrySoon(step);
   step.state = {
     ...step.state,
-    pods: kept.map((one) => observeChange(one, wanted.get(one.spec.uid) ?? one.spec, turn)),
+    pods: kept.map((one) => observeChange(one, wanted.get(one.spec.uid) ?? one.spec, context)),
   };
   const known = new Set(kept.map(({ spec }) => spec.uid));
   for (const pod of pods) {
-    if (!known.has(pod.uid)) addPod(step, pod, turn);
+    if (!known.has(pod.uid)) addPod(step, pod, context);
   }
 }
 
-function observeChange(pod: PodState, spec: BoundPod, turn: StepContext): PodState {
+function observeChange(pod: PodState, spec: BoundPod, context: StepContext): PodState {
   if (spec === pod.spec) return pod;
-  return { ...pod, spec, life: observeSpec(pod.life, spec, turn) };
+  return { ...pod, spec, life: observeSpec(pod.life, spec, context) };
 }
 
-function addPod(step: Draft, pod: BoundPod, turn: StepContext): void {
+function addPod(step: Draft, pod: BoundPod, context: StepContext): void {
   const { config, pods, at } = step.state;
   const needs = computeNeeds(pod, {});
   const shortage = findShortage(config, needs, computeUsed(pods, pod.uid));
@@ -116,9 +116,9 @@ function addPod(step: Draft, pod: BoundPod, turn: StepContext): void {
     ? null
     : { reason: `OutOf${shortage.resource}`, message: `Pod was rejected: ${shortage.message}` };
   if (shortage !== null) {
-    reportPodEvent(turn, pod, { type: "Warning", reason: `OutOf${shortage.resource}`, message: shortage.message });
+    reportPodEvent(context, pod, { type: "Warning", reason: `OutOf${shortage.resource}`, message: shortage.message });
   }
-  const life = newLife(pod, rejected, turn);
+  const life = newLife(pod, rejected, context);
   const meter = newMeter(at, [config.seed, pod.uid], POD_TAKEOVER_MS);
   step.state = { ...step.state, pods: [...pods, { spec: pod, life, meter, meters: {}, status: null }] };
 }
@@ -129,7 +129,7 @@ function runDueSteps(step: Draft): void {
   for (const index of step.state.pods.keys()) {
     const pod = step.state.pods[index];
     if (pod !== undefined && (pod.status === null || findLifeDueAt(pod.life, pod.spec, at - 1) <= at)) {
-      settlePod(step, index, (life, turn) => nextLife(life, turn));
+      settlePod(step, index, (life, context) => nextLife(life, context));
     }
   }
   const { retryAt } = step.state;
@@ -146,18 +146,18 @@ function runDueSteps(step: Draft): void {
 function settlePod(
   step: Draft,
   index: number,
-  next: (life: PodState["life"], turn: ResizeTurn) => PodState["life"],
+  next: (life: PodState["life"], context: ResizeContext) => PodState["life"],
 ): void {
   const { config, at, pods } = step.state;
   const pod = pods[index];
   if (pod === undefined) return;
-  const turn: ResizeTurn = {
-    ...toTurn(step),
+  const context: ResizeContext = {
+    ...toContext(step),
     pod: pod.spec,
     findShortage: (sizes) => findShortage(config, computeNeeds(pod.spec, sizes), computeUsed(pods, pod.spec.uid)),
     use: getPodUse(pod),
   };
-  const life = next(pod.life, turn);
+  const life = next(pod.life, context);
   const status = toStatus(pod.spec, life, { now: at, config, before: pod.status });
   const { uid, namespace, name } = pod.spec;
   if (isFinished(life) && life.stopping?.goneAt === at) step.gone.push(uid);
@@ -352,8 +352,8 @@ function killOverLimit(pod: PodState, { gots, whole, config, to }: PodSlice): Po
   const containers = pod.life.containers.map((one, index) => {
     const bound = pod.spec.containers[index];
     if (bound === undefined || !killed.has(one.name)) return one;
-    const turn = { now: to, config, report: () => {}, pod: pod.spec, bound, ends: false };
-    return end(one, { code: 137, reason: "OOMKilled" }, turn);
+    const context = { now: to, config, report: () => {}, pod: pod.spec, bound, ends: false };
+    return end(one, { code: 137, reason: "OOMKilled" }, context);
   });
   return { ...pod, life: { ...pod.life, containers } };
 }

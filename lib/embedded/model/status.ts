@@ -217,7 +217,7 @@ function toState({ name, run, instances }: ContainerState, pod: BoundPod): NonNu
     case "waiting":
     case "starting": {
       const hasInits = pod.containers.some(({ kind }) => kind !== "container");
-      if (instances > 0) throw new Error(`Cannot tell state of container "${name}": it has run and waits`);
+      if (instances > 0) throw new Error(`Cannot compute the state of container "${name}": it has run and waits`);
       return { waiting: { reason: hasInits ? "PodInitializing" : "ContainerCreating" } };
     }
     case "running":

@@ -67,9 +67,9 @@ export function unsupportedValue(field: string, value: Json, supported: readonly
 /** 422 for an object with problems. */
 export function invalid(named: Named, name: string, problems: readonly Problem[]): Refusal {
   // A problem that is found twice stands once in the message, and stays two causes.
-  const told = [...new Set(problems.map(({ field, message }) => `${field}: ${message}`))];
+  const texts = [...new Set(problems.map(({ field, message }) => `${field}: ${message}`))];
   const message = `${qualify(named.kind, named.group)} "${name}" is invalid: ${
-    told.length === 1 ? told[0] : `[${told.join(", ")}]`
+    texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`
   }`;
   const causes = problems.map(({ reason, message, field }) => ({ reason, message, field }));
   const { kind } = named;

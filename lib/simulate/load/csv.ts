@@ -47,7 +47,7 @@ export function parseCsvLoads(text: string, options: CsvOptions): FetchLoads {
       if (amount !== undefined) points[target].push([seconds, amount]);
     }
   }
-  if (body.length < 2) return { ok: false, message: `Cannot read load ${file}: it needs two rows at least` };
+  if (body.length < 2) return { ok: false, message: `Cannot read load ${file}: it needs at least two rows` };
   const read = withCache(points);
   return { ok: true, loads: [{ pod: null, container: null, load: toLoad(read), seen: listSeen(read) }] };
 }
@@ -111,7 +111,7 @@ function parseHeader(
       return { line, column, fault: `Cannot use column ${quote(text)}: the first line names the columns: ${names}` };
     }
     if (columns.some(({ target }) => target === found.target)) {
-      return { line, column, fault: `Cannot use column ${quote(text)}: another one has the ${found.target} already` };
+      return { line, column, fault: `Cannot use column ${quote(text)}: another column has the ${found.target}` };
     }
     columns.push(found);
   }
@@ -147,13 +147,13 @@ function parseRow(
 function parseCsvNumber(text: string, { isSigned = false }: { readonly isSigned?: boolean } = {}): number | string {
   const value = NUMBER.test(text) ? Number(text) : NaN;
   if (!Number.isFinite(value) || Math.abs(value) > MAX_AMOUNT) return `Cannot parse number ${quote(text)}: write 1.5`;
-  return value < 0 && !isSigned ? `Cannot use ${quote(text)}: no load is negative` : value;
+  return value < 0 && !isSigned ? `Cannot use ${quote(text)}: a load is not negative` : value;
 }
 
 function parseCsvQuantity(text: string, resource: "cpu" | "memory"): number | string {
   const parsed = parseAmount(text, resource);
   if (!parsed.ok) return parsed.message;
-  return parsed.amount < 0 ? `Cannot use ${quote(text)}: no load is negative` : parsed.amount;
+  return parsed.amount < 0 ? `Cannot use ${quote(text)}: a load is not negative` : parsed.amount;
 }
 
 function scale(value: number | string, factor: number): number | string {

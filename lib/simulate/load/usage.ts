@@ -59,7 +59,7 @@ interface RecordOptions {
 /** `null` for a line without a pod's usage; a sentence for a line that is not a record. */
 function parseRecordLine(line: string) {
   const value = parseJson(line);
-  if (!isRecord(value)) return "Cannot read the line: it is no JSON object, or cut off";
+  if (!isRecord(value)) return "Cannot read the line: it is not a JSON object, or it is cut off";
   const { kind } = value;
   if (kind === "scaledObject") return null;
   if (kind !== "pod") return `Cannot read the line: its kind is ${quote(kind)}, not "pod" or "scaledObject"`;

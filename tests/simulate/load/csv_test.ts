@@ -46,20 +46,20 @@ Deno.test("parseCsvLoads() takes memory alone, with constant CPU", () => {
 Deno.test("parseCsvLoads() says in which line and column what is wrong", () => {
   const cases: Readonly<Record<string, string>> = {
     "": "Cannot read load a.csv: it is empty",
-    "seconds,cpu\n0,1": "Cannot read load a.csv: it needs two rows at least",
+    "seconds,cpu\n0,1": "Cannot read load a.csv: it needs at least two rows",
     "cpu\n1\n": 'a.csv:1:1: Cannot find column "seconds": the first line has to name it',
     "seconds\n1\n": "a.csv:1:1: Cannot find a load: name a column cpu, millicores, percent, memory or bytes",
     "seconds, disk\n":
       'a.csv:1:10: Cannot use column "disk": the first line names the columns: seconds, cpu, millicores, percent, memory, bytes, cache',
-    "seconds,cpu,percent\n": 'a.csv:1:13: Cannot use column "percent": another one has the cpu already',
+    "seconds,cpu,percent\n": 'a.csv:1:13: Cannot use column "percent": another column has the cpu',
     "seconds,constructor\n":
       'a.csv:1:9: Cannot use column "constructor": the first line names the columns: seconds, cpu, millicores, percent, memory, bytes, cache',
     "seconds,cpu\n0,1\n\n5,12Q\n": 'a.csv:4:3: Cannot parse quantity "12Q": unknown suffix "Q"',
-    "seconds,cpu\n0,-1\n1,1\n": 'a.csv:2:3: Cannot use "-1": no load is negative',
+    "seconds,cpu\n0,-1\n1,1\n": 'a.csv:2:3: Cannot use "-1": a load is not negative',
     "seconds,millicores\n0,1\n1,NaN\n": 'a.csv:3:3: Cannot parse number "NaN": write 1.5',
     "seconds,millicores\n0,1\n1,1e300\n": 'a.csv:3:3: Cannot parse number "1e300": write 1.5',
     "seconds,millicores\n0,1\n1,\n": 'a.csv:3:3: Cannot parse number "": write 1.5',
-    "seconds,percent\n0,1\n1,-2\n": 'a.csv:3:3: Cannot use "-2": no load is negative',
+    "seconds,percent\n0,1\n1,-2\n": 'a.csv:3:3: Cannot use "-2": a load is not negative',
     "seconds,cpu\n0,1\n1\n": "a.csv:3:2: Cannot read the row: 1 of 2 columns",
     "seconds,cpu\n0,1,2\n1,1\n": 'a.csv:2:5: Cannot read "2": the header names no such column',
     "seconds,cpu\n5,1\n5,1\n": "a.csv:3:1: Cannot use 5 seconds: the row before has 5; sort the rows",

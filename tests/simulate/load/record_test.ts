@@ -47,8 +47,8 @@ Deno.test("collectUsage() takes no CPU across a restart, and no point twice", ()
 Deno.test("readRecords() says in which line what is wrong", () => {
   const cut = line([{}]);
   const cases: Readonly<Record<string, string>> = {
-    [`${cut}\n{"kind":"pod"`]: "a.jsonl:2:1: Cannot read the line: it is no JSON object, or cut off",
-    "[]": "a.jsonl:1:1: Cannot read the line: it is no JSON object, or cut off",
+    [`${cut}\n{"kind":"pod"`]: "a.jsonl:2:1: Cannot read the line: it is not a JSON object, or it is cut off",
+    "[]": "a.jsonl:1:1: Cannot read the line: it is not a JSON object, or it is cut off",
     '{"kind":"node"}': 'a.jsonl:1:1: Cannot read the line: its kind is "node", not "pod" or "scaledObject"',
     '{"kind":"pod","record":{"version":99}}':
       "a.jsonl:1:1: record.version: Cannot read a record of version 99: this podfit reads version 2",

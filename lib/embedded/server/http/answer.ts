@@ -152,9 +152,9 @@ function toPlaced(write: WriteContext, { object }: Entry): WriteContext {
 }
 
 /** A deletion tells what is gone, a creation its code. */
-function toSuccess(told: { readonly details: JsonObject } | { readonly code: number }): Answer {
-  const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", ...told };
-  return { code: "code" in told ? told.code : 200, text: JSON.stringify(status) };
+function toSuccess(part: { readonly details: JsonObject } | { readonly code: number }): Answer {
+  const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", ...part };
+  return { code: "code" in part ? part.code : 200, text: JSON.stringify(status) };
 }
 
 function uidOf({ object }: Entry): string {

@@ -94,7 +94,7 @@ function toResourceList(groupVersion: string, types: readonly ResourceType[]): J
   return { kind: "APIResourceList", apiVersion: "v1", groupVersion, resources };
 }
 
-/** Paths tell kubectl that the server validates fields and which patches it takes; schemas are those of definitions. */
+/** Paths show kubectl that the server validates fields and which patches it takes; schemas are those of definitions. */
 function toOpenApi(types: readonly ResourceType[]): JsonObject {
   const paths: JsonObject = {};
   const schemas: JsonObject = {};

@@ -34,7 +34,7 @@ export interface Fault {
   readonly effect: Effect;
 }
 
-/** What a fault can tell requests apart by. */
+/** The properties of a request that a fault matches. */
 export interface Asked {
   readonly method: string;
   readonly path: string;

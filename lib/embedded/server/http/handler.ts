@@ -110,8 +110,8 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
     try {
       await faults.strike(effect, request.signal);
       const user = access.identify(request.headers.get("authorization"));
-      const told = await tell(request, { url, user, asked });
-      const response = toResponse(told, (watch) => faults.register(watch, asked, effect));
+      const answered = await respond(request, { url, user, asked });
+      const response = toResponse(answered, (watch) => faults.register(watch, asked, effect));
       return faults.spoil(response, effect);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -119,7 +119,7 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
     }
   }
 
-  async function tell(
+  async function respond(
     request: Request,
     { url, user, asked }: { readonly url: URL; readonly user: User; readonly asked: Asked },
   ): Promise<Answer | Response> {
@@ -160,10 +160,13 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
     });
   }
 
-  function toResponse(told: Answer | Response, register: Parameters<NonNullable<Answer["open"]>>[0]): Response {
-    if (told instanceof Response) return told;
+  function toResponse(answered: Answer | Response, register: Parameters<NonNullable<Answer["open"]>>[0]): Response {
+    if (answered instanceof Response) return answered;
     const headers = { "content-type": "application/json" };
-    return new Response(told.open === undefined ? told.text : told.open(register), { status: told.code, headers });
+    return new Response(answered.open === undefined ? answered.text : answered.open(register), {
+      status: answered.code,
+      headers,
+    });
   }
 }
 

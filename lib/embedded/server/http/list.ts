@@ -67,8 +67,8 @@ export class Lister {
     const end = limit === 0 ? entries.length : start + limit;
     const remaining = Math.max(0, entries.length - end);
     const continueToken = remaining === 0 ? null : toToken({ id, start: end });
-    const told = isWhole && remaining > 0 ? remaining : null;
-    return { entries: entries.slice(start, end), version, continueToken, remaining: told };
+    const shown = isWhole && remaining > 0 ? remaining : null;
+    return { entries: entries.slice(start, end), version, continueToken, remaining: shown };
   }
 
   #forget(): void {

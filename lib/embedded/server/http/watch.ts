@@ -64,7 +64,7 @@ export function openWatch(options: WatchOptions): ReadableStream<Uint8Array> {
         if (held === null) controller.enqueue(line);
         else held.push(line);
       };
-      const tell = (change: Change) => {
+      const push = (change: Change) => {
         const line = toLine(change, options);
         if (line !== null) send(line);
         if ((controller.desiredSize ?? 0) < -MAX_QUEUED) end(() => controller.close());
@@ -75,8 +75,8 @@ export function openWatch(options: WatchOptions): ReadableStream<Uint8Array> {
         return end(() => controller.close());
       }
       if (fromVersion === null) { for (const line of listAsAdded(options)) send(line); }
-      for (const change of since ?? []) tell(change);
-      const stopListening = collection.listen(tell, selection.node);
+      for (const change of since ?? []) push(change);
+      const stopListening = collection.listen(push, selection.node);
       const unregister = options.register({
         close: () => end(() => controller.close()),
         drop: (error) => end(() => controller.error(error)),

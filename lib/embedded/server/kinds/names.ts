@@ -34,9 +34,9 @@ export function validateFinalizers(object: JsonObject, before: JsonObject): read
   const had = textsAt(before, "metadata", "finalizers");
   const added = textsAt(object, "metadata", "finalizers").filter((one) => !had.includes(one));
   if (added.length === 0) return [];
-  const told = added.map((one) => JSON.stringify(one)).join(", ");
+  const names = added.map((one) => JSON.stringify(one)).join(", ");
   const why = "no new finalizers can be added if the object is being deleted, found new finalizers";
-  const problem = forbiddenField("metadata.finalizers", `${why} []string{${told}}`);
+  const problem = forbiddenField("metadata.finalizers", `${why} []string{${names}}`);
   // The real server reports it twice.
   return [problem, problem];
 }

@@ -289,10 +289,10 @@ function toConflict(conflicts: readonly Conflict[]): Refusal {
     };
   });
   const [first] = causes;
-  const told = causes.length === 1 && first !== undefined
+  const text = causes.length === 1 && first !== undefined
     ? `1 conflict: ${first.message}: ${first.field}`
     : `${causes.length} conflicts: ${causes.map(({ message, field }) => `${message}: ${field}`).join("\n")}`;
-  return new Refusal(409, { message: `Apply failed with ${told}`, reason: "Conflict", details: { causes } });
+  return new Refusal(409, { message: `Apply failed with ${text}`, reason: "Conflict", details: { causes } });
 }
 
 function mergeApplied(before: Json | undefined, applied: Json, name: string): Json {

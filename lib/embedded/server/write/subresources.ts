@@ -167,7 +167,7 @@ const SCALE = { group: "autoscaling", version: "v1", plural: "scales", kind: "Sc
 
 /** Where a type keeps what its scale shows. Throws where it has none. */
 function pathsOf({ scale, plural }: ResourceType): ScalePaths {
-  if (scale === null) throw new Error(`Cannot read the scale of ${plural}: they have none`);
+  if (scale === null) throw new Error(`Cannot read the scale of ${plural}: the kind has no scale`);
   return scale;
 }
 
