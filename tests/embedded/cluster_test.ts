@@ -1,5 +1,5 @@
 /**
- * podfit's daemon beside a whole embedded cluster, in process under virtual time: its decisions reach containers that
+ * podfit's daemon on a whole embedded cluster, in process under virtual time: its decisions reach containers that
  * use what they are given, and come back as status, events and metrics.
  */
 import { assert, assertEquals, assertMatch } from "#assert";

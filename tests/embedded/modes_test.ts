@@ -1,6 +1,6 @@
 /**
- * One podfit on each node, and one in each pod, beside a whole embedded cluster under virtual time (C17, C51): each resizes
- * what is its own and needs nobody for it, and one of them writes what all of them have done.
+ * One podfit on each node, and one in each pod, with a whole embedded cluster under virtual time (C17, C51): each
+ * resizes its own containers and needs no other podfit for it, and one of them writes the status of all.
  */
 import { assert, assertEquals, assertMatch } from "#assert";
 import { autoscaler, pod } from "../e2e/support/workloads.ts";
@@ -119,7 +119,7 @@ Deno.test("a node's podfit resizes while all others are gone, and then writes th
   use(run, "web-1", 200);
   await run.advance(60);
   use(run, "web-2", 500);
-  // Two samples of the kubelet tell of it, some 20 s later, and nobody holds the Lease for 15 s after the cut.
+  // Two samples of the kubelet show it some 20 s later, and the Lease has no holder for 15 s after the cut.
   await run.advance(14);
   assertEquals(second.lines("Resized pod"), []);
   const before = await readStatus(run);
@@ -176,7 +176,7 @@ Deno.test("a node's podfit is ready and resizes though it may not look at the Le
   assertEquals(said, "Cannot take part in the election of a leader, retrying");
 });
 
-/** Two pods with a sidecar, one of another autoscaler without; a podfit for the cluster beside them. */
+/** Two pods with a sidecar, one of another autoscaler without; and a podfit for the whole cluster. */
 async function startSidecars(labels: Json = LABEL) {
   const run = await ClusterRun.start();
   await run.create(

@@ -1,6 +1,7 @@
 /**
- * Apps that podfit used to kill for ever, on the embedded cluster under virtual time with the document's example policy (L6, L7,
- * L10, L11, L12): after the first answer to an OOM kill at most one kill follows, and none in the second half of the run.
+ * Apps that podfit used to kill for ever, on the embedded cluster under virtual time with the document's example policy
+ * (L6, L7, L10, L11, L12): after the first answer to an OOM kill at most one kill follows, and none in the last 50 % of
+ * the run.
  */
 import { assert, assertEquals } from "#assert";
 import { parse } from "../../lib/runtime/yaml.ts";
@@ -68,7 +69,7 @@ function readMi({ resources }: Json): number {
   return parsed.ok ? parsed.amount / MI : 0;
 }
 
-/** None after half of the run, and so many at most after the first answer. */
+/** None after 50 % of the run, and at most this number after the first answer. */
 function assertCalm({ kills, resizes }: Lived, most: number): void {
   const story = `kills at ${kills.join()}, resizes ${JSON.stringify(resizes)}`;
   assertEquals(kills.filter((second) => second > RUN_SECONDS / 2), [], story);
@@ -92,8 +93,8 @@ Deno.test("an app that grows to 600Mi within 30 s under a limit of 320Mi is kill
 });
 
 /**
- * A window of 15 minutes for scale-downs of memory (L2) keeps podfit from the first kill. Without it the limit comes down to
- * what the app uses when it is young, and goes up in answers of 100Mi, 200Mi and 400Mi.
+ * A window of 15 minutes for scale-downs of memory (L2) keeps podfit from the first kill. Without it the limit comes
+ * down to what the app uses when it is young, and goes up in answers of 100Mi, 200Mi and 400Mi.
  */
 Deno.test("an app that uses 150Mi for 90 s and then 800Mi is not killed for ever (L7, L11, L12)", async () => {
   const memory = { kind: "step", clock: "container", before: 150 * MI, after: 800 * MI, atMs: 90_000 };
@@ -118,8 +119,8 @@ Deno.test("an app that a smaller size would restart, and that warms up slowly, i
 });
 
 /**
- * The kernel kills it before the kubelet writes the pod's cgroup, at each start (docs/kubernetes-138760.md): nothing but a new
- * pod helps, and people are told so.
+ * The kernel kills it before the kubelet writes the pod's cgroup, at each start (docs/kubernetes-138760.md): nothing
+ * but a new pod helps, and the status says so.
  */
 Deno.test("an app that needs more than its limit at its very start is answered three times more, and then people are told (L11, L13)", async () => {
   const lived = await live({ memory: 400 * MI });

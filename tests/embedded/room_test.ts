@@ -1,5 +1,5 @@
 /**
- * podfit's daemon beside a whole embedded cluster under virtual time: what node and namespace have left is known before
+ * podfit's daemon on a whole embedded cluster under virtual time: what node and namespace have left is known before
  * a PATCH, and what does not fit holds nothing else up.
  */
 import { assert, assertEquals } from "#assert";

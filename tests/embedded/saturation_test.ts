@@ -1,4 +1,4 @@
-/** A container behind a CPU limit of which the model measures how long it is held back: how often is it resized (L21)? */
+/** A container behind a CPU limit of which the model measures how long it waits: how often is it resized (L21)? */
 import { assert } from "#assert";
 import type { Json } from "../support/api_objects.ts";
 import { ClusterRun } from "../support/cluster_run.ts";

@@ -1,4 +1,4 @@
-/** podfit by metrics.k8s.io, and by kubelets with that in their place, beside a whole embedded cluster (C46, C54). */
+/** podfit by metrics.k8s.io, and by kubelets with that in their place, with a whole embedded cluster (C46, C54). */
 import { assert, assertEquals, assertMatch } from "#assert";
 import { autoscaler, deployment } from "../e2e/support/workloads.ts";
 import type { Json } from "../support/api_objects.ts";

@@ -1,4 +1,4 @@
-/** Is a load read from JSON as it is meant, and is everything else named with its path? */
+/** Is a load read from JSON correctly, and is every problem reported with its path? */
 import { assert, assertEquals } from "#assert";
 import { computeCurve, IDLE, parseLoad } from "../../../lib/embedded/model/load.ts";
 import { parseTrace } from "../../support/embedded/trace.ts";

@@ -1,6 +1,6 @@
 /**
- * What holds for whatever runs on a node and whatever is done to it: the checks that recorded streams pass find nothing,
- * counters only grow, nobody passes a limit, and the same seed is the same run.
+ * What holds for whatever runs on a node and whatever is done to it: the checks that recorded streams pass find
+ * nothing, counters only grow, no container passes a limit, and the same seed is the same run.
  */
 import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
@@ -146,7 +146,7 @@ function play(
         run.delete(name, act.graceSeconds);
         deleted.add(name);
       } else run.resize(name, act.size, `c${act.container}`);
-      // The watch shows each generation by itself.
+      // The watch shows each generation separately.
       wait(700);
     }
     for (const uid of run.gone.splice(0)) run.remove(uid.slice("uid-".length));

@@ -1,4 +1,4 @@
-/** Do the checks, which the model's own runs pass, find anything in what a real kubelet answered and told? */
+/** Do the checks, which the model's own runs pass, find anything in what a real kubelet answered and reported? */
 import { assert, assertEquals } from "#assert";
 import { checkPodWatch } from "../../support/embedded/check_pod_watch.ts";
 import { checkSummaries } from "../../support/embedded/check_summaries.ts";

@@ -158,7 +158,7 @@ Deno.test("nextNode() keeps a memory limit that would fall below what is used, a
   assertEquals(readResize(last(run))?.reason, "Error");
   assertEquals(last(run).status.containerStatuses?.find(({ name }) => name === "sib")?.resources, SIZE);
 
-  // It heals by itself once the usage has fallen.
+  // It heals once the usage has fallen.
   run.run(300 * SECOND);
   assertEquals(readResize(last(run)), undefined);
   assertEquals(readMain(last(run)).resources?.limits?.memory, "64Mi");

@@ -42,7 +42,7 @@ Deno.test("computeSummary() reads a young container at each request, later as cA
     const gaps = times.map((time, index) => time - (times[index - 1] ?? time)).slice(1);
     assert(gaps.length >= 4 && gaps.every((gap) => gap >= 9 * SECOND && gap <= 20 * SECOND), `${gaps}`);
     for (const { at, stats } of polls) assert(at - timeOf(stats) <= 20 * SECOND);
-    // 100m, but for the rounding to whole seconds.
+    // 100m, except for the rounding to whole seconds.
     const rates = polls.slice(first).map(({ stats }) =>
       [timeOf(stats), stats?.cpu?.usageCoreNanoSeconds ?? 0] as const
     );

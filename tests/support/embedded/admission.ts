@@ -41,7 +41,7 @@ function admitPod(store: Store, pod: JsonObject, before: JsonObject | null): voi
   }
 }
 
-/** Counts anew what a namespace's quotas have used, after a change of the quotas themselves. */
+/** Counts again what a namespace's quotas have used, after a change of the quotas themselves. */
 function recountQuotas(store: Store, namespace: string): void {
   const pods = store.collection("/pods").list({ namespace });
   const used: Record<string, number> = {};
@@ -127,7 +127,7 @@ function isCounted(key: string): boolean {
   return key === "pods" || key in COUNTED;
 }
 
-/** The counts of the quota's own status, which a real server goes by, too. */
+/** The counts of the quota's own status, which a real server uses, too. */
 function parseUsed(quota: JsonObject): Counts {
   const used = objectAt(quota, "status", "used");
   return Object.fromEntries(Object.keys(used).map((key) => [key, parseCount(used, key)]));

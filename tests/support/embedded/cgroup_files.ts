@@ -9,7 +9,7 @@ import type { CgroupFiles } from "../../../lib/usage/cgroup/files.ts";
 
 /** The node, and how its cgroups are laid out. */
 export interface CgroupFilesOptions {
-  /** The model as it is now. */
+  /** The present state of the model. */
   readonly getState: () => NodeState;
   /** The time of the node's clock. */
   readonly now: () => number;
@@ -20,7 +20,7 @@ export interface CgroupFilesOptions {
 /** Files that follow the model. */
 export function createCgroupFiles({ getState, now, ...layout }: CgroupFilesOptions): CgroupFiles {
   let tree: Tree = { at: NaN, texts: new Map(), directories: new Map() };
-  // A pass of the reader takes no time of the model's.
+  // One read of all files takes no time of the model.
   const read = () => {
     const at = now();
     if (tree.at !== at) tree = growTree(getState(), { ...layout, at });
@@ -117,7 +117,7 @@ function toContainerName(id: string, { driver }: Layout): string {
   return driver === "cgroupfs" ? hex : `cri-containerd-${hex}.scope`;
 }
 
-/** In version 1 each controller has a tree of its own, and a file begins with its controller's name. */
+/** In version 1 each controller has its own tree, and a file begins with its controller's name. */
 function toFilePath(file: string, cgroup: string, { version }: Layout): string {
   return version === 1 ? `${file.slice(0, file.indexOf("."))}/${cgroup}/${file}` : `${cgroup}/${file}`;
 }

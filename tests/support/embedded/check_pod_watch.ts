@@ -33,7 +33,7 @@ export function checkPodWatch(stream: readonly PodEvent[]): readonly Problem[] {
 
 interface Known {
   readonly pod: Pod;
-  /** When its spec moved on and its kubelet had not seen it; when a resize was first told to be in progress. */
+  /** When its spec moved on and its kubelet had not seen it; when a resize was first reported as in progress. */
   readonly unseenAt: number | null;
   readonly startedAt: number | null;
 }
@@ -60,7 +60,7 @@ const UNLIMITED = "9007199254740988Ki";
 
 const PHASES = ["Pending", "Running", "Succeeded", "Failed"];
 
-/** Measured: seen within 45 ms, told as done within 200 ms, or as in error within 20 s. */
+/** Measured: seen within 45 ms, reported as done within 200 ms, or as in error within 20 s. */
 const SEEN_MS = 500;
 
 const DONE_MS = 20_000;

@@ -122,7 +122,7 @@ function checkContainer(
       if (passed > 0 && (passed < SPACING_MS[0] || passed > SPACING_MS[1])) report(`is of ${passed} ms after the last`);
     }
   }
-  // Polled at least each few seconds, a sample that stays fresh for so long was not cAdvisor's.
+  // Polled at least each few seconds, a sample that stays fresh this long was not cAdvisor's.
   if (options.hasCadvisor && !isTaken && isFresh && age > TAKEN_MS + SPACING_MS[1]) {
     report(`is fresh ${age} ms after its start`);
   }

@@ -63,7 +63,7 @@ const RESOLUTION_MS = 15_000;
 
 const TIMEOUT_MS = 10_000;
 
-/** A container so old has a rate since its start. */
+/** The age, in ms, from which a container has a rate since its start. */
 const FRESH_MS = 10_000;
 
 interface PodPoints {

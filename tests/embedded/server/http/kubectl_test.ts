@@ -1,4 +1,4 @@
-/** The real kubectl against the embedded API server, as a user would meet it. Ignored where there is no kubectl. */
+/** The real kubectl against the embedded API server, as a user runs it. Ignored where there is no kubectl. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
 import { serve, toKubeconfig } from "../../../../lib/embedded/server/http/serve.ts";
 import { systemClock } from "../../../../lib/runtime/clock.ts";

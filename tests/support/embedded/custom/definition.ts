@@ -20,7 +20,7 @@ export function validateDefinition(definition: JsonObject): readonly Problem[] {
   ];
 }
 
-/** The rules that are no expressions, and patterns that are none, of a schema and those below it. */
+/** The invalid rules and patterns of a schema and of those below it. */
 function validateSchema(schema: JsonObject, field: string): readonly Problem[] {
   const below = Object.entries(objectAt(schema, "properties")).flatMap(([key, property]) =>
     isObject(property) ? validateSchema(property, `${field}.properties[${key}]`) : []

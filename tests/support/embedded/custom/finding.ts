@@ -11,7 +11,7 @@ export interface Finding {
   readonly problem: Problem;
 }
 
-/** `spec.selector.matchExpressions[0].key`: indexes are told from keys by what the object has there. */
+/** `spec.selector.matchExpressions[0].key`: the value in the object decides whether an element is an index or a key. */
 export function formatPath(path: readonly string[], root: Json): string {
   let text = "";
   let here: Json | undefined = root;
@@ -80,7 +80,7 @@ export function dropUnchanged(
   return findings.filter(({ path }) => !isUnchanged(path, { before, after, schema }));
 }
 
-/** What stood where this item of a list stands now; `undefined` where items cannot be told apart. */
+/** The earlier item for this item of a list; `undefined` where items cannot be distinguished. */
 export function findFormer(list: Json, item: Json, schema: JsonObject): Json | undefined {
   if (schema["x-kubernetes-list-type"] !== "map" || !Array.isArray(list)) return undefined;
   const key = toKey(item, schema);

@@ -26,7 +26,7 @@ export interface RuleNode {
   readonly values: RuleNode | null;
 }
 
-/** `null` where there are none. Throws for a rule that is no expression. */
+/** `null` where there are none. Throws for a rule that is not an expression. */
 export function compileRules(schema: JsonObject): RuleNode | null {
   const rules = listAt(schema, "x-kubernetes-validations").map((rule): Rule => ({
     expression: compileExpression(textAt(rule, "rule")),
@@ -57,7 +57,7 @@ export function findBroken(node: RuleNode, object: JsonObject, before: JsonObjec
 }
 
 /**
- * Throws where the text is no expression, or one whose types cannot fit.
+ * Throws where the text is not an expression, or where its types do not fit.
  * https://kubernetes.io/docs/reference/using-api/cel/
  */
 export function compileExpression(text: string): Expression {

@@ -7,7 +7,7 @@ import { isObject, type Json, type JsonObject, textAt } from "../../../../lib/em
 import { type Problem, required, showValue, unsupportedValue } from "../../../../lib/embedded/server/refusal.ts";
 import { findAt, type Finding, formatPath } from "./finding.ts";
 
-/** `prefix` is where the value stands in its object: "" or "status". Paths of findings begin at the value. */
+/** `prefix` is the place of the value in its object: "" or "status". Paths of findings begin at the value. */
 export type CheckStructure = (value: Json, prefix: string) => readonly Finding[];
 
 /** Compiles a schema once; the function it returns may be called for any number of values. */
@@ -30,7 +30,7 @@ export function compileStructure(schema: JsonObject): CheckStructure {
 interface Failure {
   readonly path: readonly string[];
   readonly keyword: string;
-  /** The schema that the keyword stands in. */
+  /** The schema of the keyword. */
   readonly schema: JsonObject;
   /** The missing property of a `required`, else "". */
   readonly key: string;
@@ -51,7 +51,7 @@ function toFailure(
 const WRAPPERS = new Set(["properties", "additionalProperties", "items", "allOf"]);
 
 /**
- * The schema that a keyword stands in, by the location that the validator reports; `null` within alternatives, of which
+ * The schema of a keyword, by the location that the validator reports; `null` within alternatives, of which
  * the API server reports the first alone.
  */
 function locate(location: string, root: JsonObject): { schema: JsonObject; isRange: boolean } | null {
@@ -111,7 +111,7 @@ function toKeys(pointer: string): readonly string[] {
  * https://github.com/kubernetes/kube-openapi/blob/master/pkg/validation/errors/schema.go
  */
 interface FailedKeyword {
-  /** A keyword of JSON Schema, or `range` for an integer that its format has no room for. */
+  /** A keyword of JSON Schema, or `range` for an integer outside of its format. */
   readonly keyword: string;
   readonly schema: JsonObject;
   /** The missing property of a `required`. */
@@ -205,7 +205,7 @@ function describeType(
   const isInteger = types === "integer";
   if (isInteger && keyword === "range" && typeof value === "number" && isInt64(value)) return outside;
   const isTold = format === "" || typeof value === "string" || Array.isArray(value) || value === null;
-  // A list where a text of some format is wanted passes, as it does a real server.
+  // A list in place of a text with a format is accepted, as by a real server.
   if (!isInteger && format !== "" && Array.isArray(value)) return [];
   const told = isTold
     ? typeProblem(place, { wanted: types, found: nameType(value) })
