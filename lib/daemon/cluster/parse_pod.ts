@@ -1,5 +1,6 @@
 /**
- * Parses a Pod of the API into `PodFacts`, the fields that decisions use. Equal values share one object to save memory.
+ * Parses a Pod of the API into `PodFacts`, the fields that decisions use. The rest of the object is dropped, and equal
+ * values share one object, so that a watched pod needs little memory.
  */
 import type { Container, ContainerStatus, Pod, PodCondition, ResourceRequirements } from "../../api/kubernetes.ts";
 import {

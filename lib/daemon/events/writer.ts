@@ -1,4 +1,7 @@
-/** Writes one Event: it creates a new one, or raises the count of the one written before. The caller retries. */
+/**
+ * Writes one Kubernetes Event: it creates a new one, or raises the count of the one written before. It tries once; the
+ * caller retries. The format of the Event is here too.
+ */
 import type { Event } from "../../api/kubernetes.ts";
 import { type ApiClient, MERGE } from "../../kube/client.ts";
 import { toApiError } from "../../kube/errors.ts";

@@ -375,7 +375,7 @@ export function countRequests(transport: Transport, metrics: Pick<Metrics, "apiA
 /** The path may have a prefix, for example behind a proxy for many clusters. */
 const API_PATH = /\/(?:api\/v1|apis\/[^/]+\/[^/]+)\/(.*)/;
 
-/** `/api/v1/namespaces/x/pods/y/resize` -> `pods/resize`; Names of objects never become label values. */
+/** `/api/v1/namespaces/x/pods/y/resize` -> `pods/resize`; names of objects never become label values. */
 function toResource(pathname: string): string {
   const rest = (API_PATH.exec(pathname)?.[1] ?? "").split("/").filter((part) => part !== "");
   const own = rest[0] === "namespaces" && rest.length > 2 ? rest.slice(2) : rest;
