@@ -61,8 +61,8 @@ Deno.test("podfit replay ends with 2 where a file cannot be read, and names line
     code: 2,
     out: "",
     error:
-      'podfit: Cannot read "trace.jsonl", line 2: Cannot read the line: it is no whole JSON object, as if it were ' +
-      "cut off\n",
+      'podfit: Cannot read "trace.jsonl", line 2: Cannot read the line: it is not a whole JSON object, so it may ' +
+      "be cut off\n",
   });
   const none = await replay({ "empty.jsonl": "\n" }, "none.jsonl");
   assertEquals([none.code, none.error], [2, 'podfit: Cannot read "none.jsonl": no such file or directory\n']);
