@@ -56,10 +56,7 @@ export interface Point {
   readonly oomKills?: number | null;
 }
 
-/**
- * The counter of a pod's own cgroup, which is read apart from those of its containers.
- * Clauses: L60.
- */
+/** The counter of a pod's own cgroup, which is read apart from those of its containers. Clauses: L60. */
 export interface PodCpu {
   /** Epoch ms by the clock of the node. */
   readonly at: number;

@@ -19,10 +19,7 @@ interface CompileOptions {
   readonly names?: readonly string[];
 }
 
-/**
- * Compiles `formula` as KEDA does, wrapped in float(...). Never throws, for any text.
- * Clauses: R62, R63.
- */
+/** Compiles `formula` as KEDA does, wrapped in float(...). Never throws, for any text. Clauses: R62, R63. */
 export function compileExpr(text: string, { names }: CompileOptions = {}): CompiledExpr {
   try {
     return { ok: true, program: compile(text, names ?? null) };

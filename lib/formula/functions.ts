@@ -203,10 +203,7 @@ function compareFloats(a: number, b: number): number {
 
 export type Arithmetic = "+" | "-" | "*" | "/" | "%" | "**";
 
-/**
- * Throws FormulaError for a value that is not a number.
- * Clauses: R62.
- */
+/** Throws FormulaError for a value that is not a number. Clauses: R62. */
 export function compute(operator: Arithmetic, left: Value, right: Value): bigint | number {
   if (!isNumber(left) || !isNumber(right)) {
     throw new FormulaError(`cannot compute ${nameType(left)} ${operator} ${nameType(right)}`);

@@ -13,10 +13,7 @@ interface Token {
   readonly at: number;
 }
 
-/**
- * Splits the text into tokens. Throws FormulaError at a character that starts no token.
- * Clauses: R62.
- */
+/** Splits the text into tokens. Throws FormulaError at a character that starts no token. Clauses: R62. */
 export function tokenize(source: string): readonly Token[] {
   const tokens: Token[] = [];
   let at = 0;

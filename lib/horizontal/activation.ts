@@ -95,10 +95,7 @@ function chooseInactive({ isError, hasFallback, idleReplicas, minReplicas, repli
   return idleReplicas === null && replicas < minReplicas ? "raise" : "rest";
 }
 
-/**
- * Rounds down to what status.lastActiveTime can hold, epoch ms.
- * Clauses: R52, R53, R56.
- */
+/** Rounds down to what status.lastActiveTime can hold, epoch ms. Clauses: R52, R53, R56. */
 export function toWholeSeconds(at: number): number {
   return Math.floor(at / 1000) * 1000;
 }

@@ -35,10 +35,7 @@ import { evaluateTriggers, type Evaluation, reportActivation } from "./evaluatio
 
 type PollObservation = Extract<ReplicasObservation, { readonly kind: "poll" }>;
 
-/**
- * Returns the outcome of one activation loop. Never throws.
- * Clauses: R50, R51, R52, R53.
- */
+/** Returns the outcome of one activation loop. Never throws. Clauses: R50, R51, R52, R53. */
 export function runActivationLoop(
   before: ReplicasState,
   { scale, triggers: readings, readyPods }: PollObservation,
@@ -106,10 +103,7 @@ interface StepFacts {
   readonly activeMetrics: readonly string[];
 }
 
-/**
- * Performs a step: its write, its conditions and its message.
- * Clauses: R52, R53, R56.
- */
+/** Performs a step: its write, its conditions and its message. Clauses: R52, R53, R56. */
 function takeStep(step: ActivationStep, facts: StepFacts): StepResult {
   return STEPS[step](facts);
 }

@@ -105,10 +105,7 @@ export function toFailedUpdateScale(cause: string): Condition {
   return { status: "False", reason: "FailedUpdateScale", message };
 }
 
-/**
- * HPAActive while the scaling loop does nothing at idleReplicaCount.
- * Clauses: R54.
- */
+/** HPAActive while the scaling loop does nothing at idleReplicaCount. Clauses: R54. */
 export const IDLE_SCALING_DISABLED: Condition = {
   status: "True",
   reason: "ScalingDisabled",
@@ -141,10 +138,7 @@ export const SCALING_DISABLED: Condition = {
   message: "scaling is disabled since the replica count of the target is zero",
 };
 
-/**
- * AbleToScale once a write of the scaling loop is accepted.
- * Clauses: R91.
- */
+/** AbleToScale once a write of the scaling loop is accepted. Clauses: R91. */
 export function toRescaled(replicas: number): Condition {
   const message = `the HPA controller was able to update the target scale to ${replicas}`;
   return { status: "True", reason: "SucceededRescale", message };

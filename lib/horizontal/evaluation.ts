@@ -41,10 +41,7 @@ interface EvaluationFacts {
   readonly readyPods: number | null;
 }
 
-/**
- * Returns the values of the external triggers and of the formula. Never throws.
- * Clauses: R40, R61, R70, R72.
- */
+/** Returns the values of the external triggers and of the formula. Never throws. Clauses: R40, R61, R70, R72. */
 export function evaluateTriggers(before: ReplicasState, { object, half, ...facts }: EvaluationFacts): Evaluation {
   const failures = countFailures(before.failures, object, facts.readings);
   const metrics = computeExternalMetrics(object, { ...facts, failures });

@@ -14,10 +14,7 @@ import {
 } from "../model/scaled_object.ts";
 import { COMPOSITE_METRIC_NAME, type CompositeMetric, type ExternalMetric } from "./external_metrics.ts";
 
-/**
- * Returns the events for changed conditions, in the order of the table.
- * Clauses: R92.
- */
+/** Returns the events for changed conditions, in the order of the table. Clauses: R92. */
 export function listConditionNotices(before: Conditions, after: Conditions): readonly ReplicasNotice[] {
   return CONDITION_NOTICES.flatMap(({ type, name, isNews, message }) => {
     const now = after[type];
@@ -120,10 +117,7 @@ interface ScalersReport {
 
 const SCALERS_TOPIC = "scalers";
 
-/**
- * Each new podfit process reports it again, as KEDA does.
- * Clauses: R92.
- */
+/** Each new podfit process reports it again, as KEDA does. Clauses: R92. */
 export function reportScalersStarted(before: ReportedTopics): ScalersReport {
   if (findTopic(before, SCALERS_TOPIC) !== null) return { notified: before, notices: [] };
   const notice: ReplicasNotice = { name: "KEDAScalersStarted", message: "Started scalers watch" };
@@ -137,10 +131,7 @@ export function reportScalersStopped(before: ReportedTopics): ScalersReport {
   return { notified: setTopic(before, SCALERS_TOPIC, null), notices: [notice] };
 }
 
-/**
- * An HPA was deleted, and its object continues with its replicas.
- * Clauses: R76, R92.
- */
+/** An HPA was deleted, and its object continues with its replicas. Clauses: R76, R92. */
 export function toTransferredNotice(hpa: {
   readonly name: string;
   /** spec.minReplicas; `null` if absent. */

@@ -61,10 +61,7 @@ export type MetricResult =
   | { readonly kind: "nil"; readonly error: string }
   | { readonly kind: "failed"; readonly error: string };
 
-/**
- * Runs the formula with the current values.
- * Clauses: R17, R51, R70, R71.
- */
+/** Runs the formula with the current values. Clauses: R17, R51, R70, R71. */
 function runFormula(formula: Formula, { metrics, fallback }: Omit<CompositeFacts, "half">): CompositeMetric {
   const result = formula.program.run(Object.fromEntries(listFormulaValues(metrics)));
   switch (result.kind) {
@@ -99,10 +96,7 @@ function failComposite(error: string): CompositeMetric {
 
 export type ScalingMetric = Trigger | { readonly kind: "composite"; readonly formula: Formula };
 
-/**
- * In the order of the triggers, the formula last.
- * Clauses: R61.
- */
+/** In the order of the triggers, the formula last. Clauses: R61. */
 export function listScalingMetrics(object: ScaledObject): readonly ScalingMetric[] {
   const { triggers, formula } = object;
   if (formula === null) return triggers;

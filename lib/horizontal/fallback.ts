@@ -22,10 +22,7 @@ interface MetricFacts extends FallbackFacts {
   readonly failures: Failures;
 }
 
-/**
- * One for each external trigger, in their order.
- * Clauses: R17, R51, R70, R71.
- */
+/** One for each external trigger, in their order. Clauses: R17, R51, R70, R71. */
 export function computeExternalMetrics(object: ScaledObject, facts: MetricFacts): readonly ExternalMetric[] {
   return listExternalTriggers(object).map((trigger) => ({
     trigger,
@@ -97,10 +94,7 @@ function isInFallback(failures: Failures, metricName: string, fallback: Fallback
   return fallback !== null && (findFailureCount(failures, metricName) ?? 0) > fallback.failureThreshold;
 }
 
-/**
- * Returns whether any trigger of the object is above its threshold.
- * Clauses: R72.
- */
+/** Returns whether any trigger of the object is above its threshold. Clauses: R72. */
 export function hasTriggerInFallback(failures: Failures, object: ScaledObject): boolean {
   return listExternalTriggers(object).some(({ metricName }) => isInFallback(failures, metricName, object.fallback));
 }

@@ -106,10 +106,7 @@ function findContainerResources(sizes: ResourcesByContainer | null, container: s
   return sizes !== null && Object.hasOwn(sizes, container) ? sizes[container] ?? null : null;
 }
 
-/**
- * For an even number it returns the lower one.
- * Clauses: L40.
- */
+/** For an even number it returns the lower one. Clauses: L40. */
 function findMedian(amounts: readonly number[]): number | null {
   return amounts.toSorted((a, b) => a - b)[Math.floor((amounts.length - 1) / 2)] ?? null;
 }

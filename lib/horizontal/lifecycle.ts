@@ -51,10 +51,7 @@ export function leaveReplicas(state: ReplicasState, notices: readonly ReplicasNo
   return { state, write: null, notices, report: null };
 }
 
-/**
- * Starts both loops, unless the object is paused.
- * Clauses: R6, R55, R57.
- */
+/** Starts both loops, unless the object is paused. Clauses: R6, R55, R57. */
 export function applyChange(
   before: ReplicasState,
   scale: Scale,
@@ -188,10 +185,7 @@ function toBlockedConditions(obstacle: Blocker, { object }: ReplicasInput): Cond
 
 type AnsweredObservation = Extract<ReplicasObservation, { readonly kind: "answered" }>;
 
-/**
- * Returns the outcome of a write. The next loop may write again what was refused.
- * Clauses: R44, R46, R52.
- */
+/** Returns the outcome of a write. The next loop may write again what was refused. Clauses: R44, R46, R52. */
 export function applyAnswer(
   before: ReplicasState,
   { write, answer }: AnsweredObservation,

@@ -112,10 +112,7 @@ function toRate(usedNs: number, windowMs: number): ContainerRates["rate"] {
   return { nanocores: Math.trunc(usedNs / (windowMs / 1000)), windowMs };
 }
 
-/**
- * After a silence a rate is not current. An older time comes from a clock that was set back.
- * Clauses: C22.
- */
+/** After a silence a rate is not current. An older time comes from a clock that was set back. Clauses: C22. */
 function isOld({ seenAt }: ContainerRates, { readAt }: RateContext): boolean {
   return Math.abs(readAt - seenAt) >= SILENCE_MS;
 }
@@ -194,10 +191,7 @@ export interface TriggerUsage {
   readonly rates: readonly (PodRates | null)[];
 }
 
-/**
- * Computed from the last report of the scaling loop.
- * Clauses: R7.
- */
+/** Computed from the last report of the scaling loop. Clauses: R7. */
 export function computeTargetUsage({ resources, rates }: TriggerUsage, { triggers }: ReplicasReport): TargetUsage {
   return new Map(resources.map((trigger) => {
     const ratio = triggers.find((one) => one.index === trigger.index)?.proposal?.ratio ?? null;

@@ -253,10 +253,7 @@ export interface Tolerance {
 /** --horizontal-pod-autoscaler-tolerance. */
 const DEFAULT_TOLERANCE = 0.1;
 
-/**
- * Returns the tolerances of the behavior, or the default.
- * Clauses: R36.
- */
+/** Returns the tolerances of the behavior, or the default. Clauses: R36. */
 export function toTolerance(behavior: Behavior | null): Tolerance {
   return {
     up: behavior?.scaleUp.tolerance ?? DEFAULT_TOLERANCE,

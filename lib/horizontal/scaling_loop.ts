@@ -43,10 +43,7 @@ interface ScalingFacts {
   readonly object: ScaledObject;
 }
 
-/**
- * Returns the outcome of one scaling loop. Never throws.
- * Clauses: R54.
- */
+/** Returns the outcome of one scaling loop. Never throws. Clauses: R54. */
 export function runScalingLoop(before: ReplicasState, facts: ScalingFacts): ReplicasOutcome {
   const { observation, input, object } = facts;
   const { scale: { replicas }, triggers: readings, readyPods } = observation;
@@ -267,10 +264,7 @@ interface ProposalFacts {
   readonly behavior: Behavior | null;
 }
 
-/**
- * Returns the proposal of one trigger or of the formula.
- * Clauses: R34, R35, R36, R37, R38, R39, R61.
- */
+/** Returns the proposal of one trigger or of the formula. Clauses: R34, R35, R36, R37, R38, R39, R61. */
 function proposeFor(subject: ScalingMetric, facts: ProposalFacts): Proposal {
   switch (subject.kind) {
     case "resource":
@@ -344,10 +338,7 @@ const NEED_TOPIC = "need";
 /** The first loop after a start or a pause: there is hardly any usage yet, so it is not reported. */
 const FIRST_LOOP = "early";
 
-/**
- * Messages name a pod, and another one each time, so only a new kind of metric is reported.
- * Clauses: R92.
- */
+/** Messages name a pod, and another one each time, so only a new kind of metric is reported. Clauses: R92. */
 function reportInvalidMetrics(
   notified: ReportedTopics,
   { outcome: { reason, message, conditions }, isFirst }: {

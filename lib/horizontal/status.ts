@@ -144,10 +144,7 @@ interface TargetGvkr {
   readonly resource: string;
 }
 
-/**
- * Returns status.scaleTargetGVKR.
- * Clauses: R6.
- */
+/** Returns status.scaleTargetGVKR. Clauses: R6. */
 function toTargetGvkr({ apiVersion, kind }: Target, resource: string): TargetGvkr {
   return { ...splitApiVersion(apiVersion), kind, resource };
 }

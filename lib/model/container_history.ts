@@ -88,10 +88,7 @@ export type Refusals = Readonly<Partial<Record<ResourceField, SideRefusals>>>;
 /** Shared, so that a container without refusals costs no memory for them. */
 export const NO_REFUSALS: Refusals = Object.freeze({});
 
-/**
- * Returns the refusals of one field, in no particular order.
- * Clauses: C44, C47.
- */
+/** Returns the refusals of one field, in no particular order. Clauses: C44, C47. */
 export function listRefusals({ everything, size, givenUp }: SideRefusals): readonly Refusal[] {
   return [everything, size, givenUp].filter((one) => one !== undefined);
 }

@@ -17,10 +17,7 @@ export interface OwnershipContext {
   readonly containerState: Pick<ContainerState, "running" | "readySince" | "podReady" | "resizedAt">;
 }
 
-/**
- * Returns the owner among the matching autoscalers of one container; `null` if there are none.
- * Clauses: C12, L50.
- */
+/** Returns the owner among the matching autoscalers of one container; `null` if there are none. Clauses: C12, L50. */
 export function chooseOwner(contenders: readonly Autoscaler[], context: OwnershipContext): Autoscaler | null {
   let owner: Autoscaler | null = null;
   for (const contender of contenders) {
@@ -39,10 +36,7 @@ export function computeEligibleAt(autoscaler: Autoscaler, { now, containerState 
   return Math.max(start + autoscaler.delayMs, computeCooldownEnd(containerState, autoscaler.cooldownMs), now);
 }
 
-/**
- * Returns when the gate `after` opened, before `delay`, epoch ms; `null` while it is shut.
- * Clauses: C24, C36, C42.
- */
+/** Returns when the gate `after` opened, before `delay`, epoch ms; `null` while it is shut. Clauses: C24, C36, C42. */
 export function findReadyAt(
   { after }: Pick<Autoscaler, "after">,
   { running, readySince, podReady }: Pick<ContainerState, "running" | "readySince" | "podReady">,
@@ -58,10 +52,7 @@ export function findReadyAt(
   }
 }
 
-/**
- * Returns whether the podfit in the pod resizes it, if there is one.
- * Clauses: C17.
- */
+/** Returns whether the podfit in the pod resizes it, if there is one. Clauses: C17. */
 export function isOfSidecar({ labels }: Pick<PodFacts, "labels">): boolean {
   return labels[MODE_LABEL] === SIDECAR_MODE;
 }
@@ -83,10 +74,7 @@ function compareAutoscalers(a: Autoscaler, b: Autoscaler, context: OwnershipCont
   return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }
 
-/**
- * Returns when a cooldown ends, epoch ms; -Infinity when it never began.
- * Clauses: C36, C42.
- */
+/** Returns when a cooldown ends, epoch ms; -Infinity when it never began. Clauses: C36, C42. */
 function computeCooldownEnd({ resizedAt }: Pick<ContainerState, "resizedAt">, cooldownMs: number): number {
   return resizedAt === null ? -Infinity : resizedAt + cooldownMs;
 }

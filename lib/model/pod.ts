@@ -110,18 +110,12 @@ export interface Termination {
 /** Shared: most containers never end. */
 export const NO_TERMINATIONS: readonly Termination[] = Object.freeze([]);
 
-/**
- * Returns the size in force: what the kubelet reports, else the spec.
- * Clauses: C30.
- */
+/** Returns the size in force: what the kubelet reports, else the spec. Clauses: C30. */
 export function getActualSize(container: ContainerFacts): Resources {
   return container.reported ?? container.spec;
 }
 
-/**
- * Returns the container that an autoscaler may resize: never a plain init container.
- * Clauses: C15.
- */
+/** Returns the container that an autoscaler may resize: never a plain init container. Clauses: C15. */
 export function findContainer(pod: PodFacts, name: string): ContainerFacts | null {
   return pod.containers.find((container) => container.name === name && container.kind !== "init") ?? null;
 }

@@ -69,10 +69,7 @@ export function computeMaxAmount(
  */
 export type Headroom = Amounts;
 
-/**
- * Returns the headroom for the field's resource; infinite for limits.
- * Clauses: L30.
- */
+/** Returns the headroom for the field's resource; infinite for limits. Clauses: L30. */
 export function getHeadroom(room: Headroom, key: ResourceField): number {
   if (key === "cpu.requests") return room.cpuMillicores;
   return key === "memory.requests" ? room.memoryBytes : Infinity;
@@ -85,10 +82,7 @@ export function computeAddedRequests(pod: PodFacts, name: string, to: Resources)
   return { cpuMillicores: grow("cpu.requests"), memoryBytes: grow("memory.requests") };
 }
 
-/**
- * Returns the class the pod would have with that container at that size.
- * Clauses: C35.
- */
+/** Returns the class the pod would have with that container at that size. Clauses: C35. */
 export function computeQosAfter(pod: PodFacts, container: ContainerFacts, to: Resources): QosClass {
   const containers = pod.containers.map((one) => one === container ? to : one.spec);
   return computeQosClass({ podResources: pod.podResources, containers });

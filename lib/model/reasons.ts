@@ -143,10 +143,7 @@ export const PASSING_REASONS: ReadonlySet<HoldReason | BlockReason> = new Set(
   ["Warmup", "StreakShort", "MetricsUnavailable", "NotRunning", "Cooldown", "Delay", "NotReady"] as const,
 );
 
-/**
- * Joins problems to one sentence, each with its path.
- * Clauses: C5, C51.
- */
+/** Joins problems to one sentence, each with its path. Clauses: C5, C51. */
 export function formatProblems(problems: readonly Problem[]): string {
   return problems.map(({ path, message }) => `${path}: ${message}`).join("; ");
 }

@@ -24,10 +24,7 @@ export const STUCK_REASONS: Readonly<Record<StuckResize["kind"], StuckReason>> =
   error: "ResizeError",
 };
 
-/**
- * Returns whether the kubelet waits for something that podfit may have to give up.
- * Clauses: C41.
- */
+/** Returns whether the kubelet waits for something that podfit may have to give up. Clauses: C41. */
 export function isStuck(status: ResizeStatus): status is StuckResize {
   return status.kind !== "idle" && status.kind !== "inProgress";
 }
@@ -62,10 +59,7 @@ export function isEnacted(pod: PodFacts, container: ContainerFacts, generation: 
   return container.reported !== null && isSameSize(container.spec, container.reported);
 }
 
-/**
- * Returns the fields of the container that podfit was the last to write and that are not enacted.
- * Clauses: C47.
- */
+/** Returns the fields of the container that podfit was the last to write and that are not enacted. Clauses: C47. */
 export function listStuckFields(pod: PodFacts, container: ContainerFacts): readonly ResourceField[] {
   const actual = getActualSize(container);
   return pod.resizes.filter(({ manager }) => manager === `podfit.${container.name}`)

@@ -298,10 +298,7 @@ export type ProgramResult =
   | { readonly kind: "nil" }
   | { readonly kind: "error"; readonly message: string };
 
-/**
- * Returns the target as text: `apps/v1.Deployment shop/web`.
- * Clauses: R76, R92.
- */
+/** Returns the target as text: `apps/v1.Deployment shop/web`. Clauses: R76, R92. */
 export function formatTarget({ namespace, name, scaledObject }: ScaledObjectFacts): string {
   if (scaledObject === null) return `target of ${namespace}/${name}`;
   return `${formatTargetKind(scaledObject.target)} ${namespace}/${scaledObject.target.name}`;

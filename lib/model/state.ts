@@ -343,18 +343,12 @@ export function isStreakFull(rule: FieldPolicy, streaks: AutoscalerView["streaks
   return streak !== undefined && (streak.isSaturated || streak.count >= rule[streak.direction].consecutiveSamples);
 }
 
-/**
- * Returns whether a scale-up of the field has a full streak.
- * Clauses: R84, R85.
- */
+/** Returns whether a scale-up of the field has a full streak. Clauses: R84, R85. */
 export function isScaleUpWanted(rule: FieldPolicy, streaks: AutoscalerView["streaks"]): boolean {
   return streaks[rule.key]?.direction === "up" && isStreakFull(rule, streaks);
 }
 
-/**
- * Returns whether the pod cannot get the request that it needs, according to the last samples.
- * Clauses: R84.
- */
+/** Returns whether the pod cannot get the request that it needs, according to the last samples. Clauses: R84. */
 export function isSaturated(
   rule: FieldPolicy,
   { streaks, shortage }: Pick<AutoscalerView, "streaks" | "shortage">,

@@ -164,10 +164,7 @@ function toSampleValue(value: unknown): number | null {
   return typeof value === "string" ? parseGoFloat(value) : null;
 }
 
-/**
- * Reads a number, or a string as a quantity. Never throws.
- * Clauses: R13, R15.
- */
+/** Reads a number, or a string as a quantity. Never throws. Clauses: R13, R15. */
 export function parseLocatedValue(text: string, { format, valueLocation }: Location): ValueResult {
   switch (format) {
     case "json":

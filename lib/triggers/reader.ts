@@ -12,10 +12,7 @@ import { fetchTriggerValue, type ValueSources } from "./value.ts";
 
 export type TriggerLoop = "poll" | "tick";
 
-/**
- * A reading for the decision. `isCounted`: it is not a repetition of a counted one.
- * Clauses: R8, R19.
- */
+/** A reading for the decision. `isCounted`: it is not a repetition of a counted one. Clauses: R8, R19. */
 type ExternalReading =
   | { readonly kind: "value"; readonly value: number; readonly isCounted: boolean }
   | { readonly kind: "failed"; readonly message: string; readonly isCounted: boolean };

@@ -25,10 +25,7 @@ interface RequestOptions {
   readonly userAgent: string;
 }
 
-/**
- * Returns KEDA's request. Never throws.
- * Clauses: R13, R14.
- */
+/** Returns KEDA's request. Never throws. Clauses: R13, R14. */
 export function toTriggerRequest(
   source: AskedSource,
   { auth, now, userAgent }: RequestOptions,

@@ -31,10 +31,7 @@ interface TriggerValueOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * Returns the value of a trigger. Never rejects.
- * Clauses: R11, R12, R13, R14.
- */
+/** Returns the value of a trigger. Never rejects. Clauses: R11, R12, R13, R14. */
 export async function fetchTriggerValue(
   trigger: ExternalTrigger,
   { ask, countPods }: ValueSources,
@@ -79,10 +76,7 @@ export type TriggerAnswer =
   | { readonly kind: "value"; readonly value: number; readonly isEmpty: boolean }
   | { readonly kind: "failed"; readonly message: string; readonly isEmpty: boolean };
 
-/**
- * Parameters of a TriggerAuthentication, resolved; secrets among them are never logged.
- * Clauses: R16.
- */
+/** Parameters of a TriggerAuthentication, resolved; secrets among them are never logged. Clauses: R16. */
 export type TriggerParameters = Readonly<Record<string, string>>;
 
 /** Sends one query; resolves within the trigger's timeout and never rejects. */

@@ -305,10 +305,7 @@ function isDay(
   return isEitherDay ? isDate || isWeekday : isDate && isWeekday;
 }
 
-/**
- * Returns whether it is an IANA name that this runtime knows. Offsets such as +01:00 are not.
- * Clauses: R11.
- */
+/** Returns whether it is an IANA name that this runtime knows. Offsets such as +01:00 are not. Clauses: R11. */
 export function isTimezone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {

@@ -30,10 +30,7 @@ export const NO_RESOURCES: Resources = {
   "memory.limits": null,
 };
 
-/**
- * The granularity of a resize: 1 millicore, 1 MiB in bytes.
- * Clauses: C33.
- */
+/** The granularity of a resize: 1 millicore, 1 MiB in bytes. Clauses: C33. */
 export const RESIZE_UNIT: Readonly<Record<Resource, number>> = { cpu: 1, memory: 1024 * 1024 };
 
 /** Returns the resource of a resource field: `cpu` of `cpu.requests`. */

@@ -46,10 +46,7 @@ export interface AnswerOutcome {
 /** The state after all requests whose outcome is known. */
 interface SettledPod extends AnswerOutcome, Pick<SizeOutcome, "scaled" | "enacted"> {}
 
-/**
- * Returns the state after an answer, or after what the pod shows of earlier requests.
- * Clauses: C42.
- */
+/** Returns the state after an answer, or after what the pod shows of earlier requests. Clauses: C42. */
 export function settlePod(state: PodState, input: SizeInput): SettledPod {
   const { observation } = input;
   if (observation.kind === "answered") {

@@ -96,10 +96,7 @@ function chooseLongestWanted(results: readonly CaseResult[]): ResizeCandidate | 
   return first;
 }
 
-/**
- * Returns the containers that only a resize of the pod that waits for headroom blocks.
- * Clauses: L31.
- */
+/** Returns the containers that only a resize of the pod that waits for headroom blocks. Clauses: L31. */
 function listWaitingForDeferred(results: readonly CaseResult[]): readonly string[] {
   let names = NO_NAMES;
   for (const { it, asked } of results) {
@@ -240,10 +237,7 @@ function proposeRevert(cases: readonly ContainerCase[], heldBack: readonly strin
 /** Shared, as most evaluations have none. */
 const NO_NAMES: readonly string[] = [];
 
-/**
- * Returns since when the candidate is wanted; an OOM kill is first.
- * Clauses: L11.
- */
+/** Returns since when the candidate is wanted; an OOM kill is first. Clauses: L11. */
 function getWantedSince({ view, proposals }: ResizeCandidate): number {
   return isAfterOom(proposals) ? -Infinity : view.wantedSince ?? Infinity;
 }

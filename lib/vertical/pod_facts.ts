@@ -92,10 +92,7 @@ function isUnchanged(state: PodState, pod: PodFacts, contenders: readonly Autosc
   return true;
 }
 
-/**
- * Returns containers that are targeted, and those with a stuck resize of podfit.
- * Clauses: C47.
- */
+/** Returns containers that are targeted, and those with a stuck resize of podfit. Clauses: C47. */
 function listTrackedContainers(pod: PodFacts, contenders: readonly Autoscaler[]): readonly string[] {
   const names = contenders.map(({ containerName }) => containerName);
   if (pod.pending === null && pod.inProgress === null) return names;

@@ -16,18 +16,12 @@ import {
 import type { ResourceField, Resources } from "../units/resources.ts";
 import { fillsLimit } from "./samples.ts";
 
-/**
- * Returns whether the next allocation may be the last; both in bytes.
- * Clauses: C30, C31.
- */
+/** Returns whether the next allocation may be the last; both in bytes. Clauses: C30, C31. */
 export function isNearLimit(usage: number, limit: number): boolean {
   return usage * 100 >= NEAR_LIMIT_PERCENT * limit;
 }
 
-/**
- * Returns the counts of samples at limits after one more.
- * Clauses: R84, R85.
- */
+/** Returns the counts of samples at limits after one more. Clauses: R84, R85. */
 export function nextAtLimitCounts(before: Shortage, { sample, actual, isCpuAlone }: LimitSample): Shortage {
   const isCpuFull = actual !== null && fillsLimit(sample.cpuMillicores, actual["cpu.limits"]);
   const isClipped = actual !== null && (isCpuFull || sample.isSaturated);

@@ -163,10 +163,7 @@ export function listVetoedScaleDowns(proposals: readonly Proposal[]): readonly P
   );
 }
 
-/**
- * Returns usage / target in the unit of usage, not rounded.
- * Clauses: C33.
- */
+/** Returns usage / target in the unit of usage, not rounded. Clauses: C33. */
 export function computeTargetSize({ targetUtilizationPercent }: DirectionPolicy, usage: number): number {
   return usage * 100 / targetUtilizationPercent;
 }
@@ -321,10 +318,7 @@ function proposeByThresholds({ autoscaler, view, container }: ContainerCase): re
   return proposals;
 }
 
-/**
- * Returns the percentile, else the peak of the streak, or of the window if that is higher.
- * Clauses: L4.
- */
+/** Returns the percentile, else the peak of the streak, or of the window if that is higher. Clauses: L4. */
 function computeLowUsage(rule: FieldPolicy, { streaks, evidence }: AutoscalerView, usage: number): number {
   const seen = findEvidence(evidence, rule);
   if (rule.down.percentile !== null) return seen ?? usage;
@@ -383,10 +377,7 @@ function proposeInheritance(it: ContainerCase): readonly Proposal[] {
   return proposals.length === 0 ? NO_PROPOSALS : proposals;
 }
 
-/**
- * Returns the amount to inherit. A memory limit that has killed a sibling is not inherited.
- * Clauses: L12, L14.
- */
+/** Returns the amount to inherit. A memory limit that has killed a sibling is not inherited. Clauses: L12, L14. */
 function findInheritedAmount(
   key: ResourceField,
   { median, floorBytes }: SiblingSize,

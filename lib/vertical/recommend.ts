@@ -30,10 +30,7 @@ export interface Recommendation {
   readonly input: SizeInput;
 }
 
-/**
- * Returns what to decide on the real pod, and on the recommended one; `null` without one.
- * Clauses: L51.
- */
+/** Returns what to decide on the real pod, and on the recommended one; `null` without one. Clauses: L51. */
 export function splitByMode(
   before: PodState,
   input: SizeInput,
@@ -99,10 +96,7 @@ export function mergeRecommended(real: SizeOutcome, outcome: SizeOutcome, shadow
   };
 }
 
-/**
- * Returns the recommended size of a container; `null` if it has none. Only own properties count.
- * Clauses: L51.
- */
+/** Returns the recommended size of a container; `null` if it has none. Only own properties count. Clauses: L51. */
 export function findRecommendedSize(sizes: RecommendedState["sizes"], container: string): Resources | null {
   return Object.hasOwn(sizes, container) ? sizes[container] ?? null : null;
 }

@@ -33,10 +33,7 @@ export interface PointContext {
   readonly throttling: Autoscaler["throttling"];
 }
 
-/**
- * Returns sampling without points; `warming`: the next point is only an anchor.
- * Clauses: C21, C22.
- */
+/** Returns sampling without points; `warming`: the next point is only an anchor. Clauses: C21, C22. */
 export function newSampling(now: number, warming = false): Sampling {
   return { anchor: null, witness: null, sample: null, newAt: now, warming };
 }
@@ -94,10 +91,7 @@ export interface PodCpuContext extends PointContext {
   readonly runningAt: number;
 }
 
-/**
- * Returns whether no other container runs in the pod.
- * Clauses: L60.
- */
+/** Returns whether no other container runs in the pod. Clauses: L60. */
 export function isOnlyRunning({ containers }: PodFacts, { name }: ContainerFacts): boolean {
   return containers.every((one) => one.name === name || one.runningAt === null);
 }
@@ -166,10 +160,7 @@ export function computeHeldBack(interval: UsageInterval, context: CpuLimitContex
   };
 }
 
-/**
- * Returns whether usage is at the limit for the whole of its interval; both in millicores.
- * Clauses: L20.
- */
+/** Returns whether usage is at the limit for the whole of its interval; both in millicores. Clauses: L20. */
 export function fillsLimit(cpuMillicores: number, cpuLimitMillicores: number | null): boolean {
   return cpuLimitMillicores !== null && cpuMillicores >= FULL_LIMIT_SHARE * cpuLimitMillicores;
 }

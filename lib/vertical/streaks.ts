@@ -57,10 +57,7 @@ interface SampledPod {
   readonly implausible: number;
 }
 
-/**
- * Returns the pod after the observation: each autoscaler that is due takes a sample.
- * Clauses: C20 to C23, C31.
- */
+/** Returns the pod after the observation: each autoscaler that is due takes a sample. Clauses: C20 to C23, C31. */
 export function sampleUsage(before: PodState, input: SizeInput): SampledPod {
   const state = endScaleDownStreaks(before, input);
   const sampled: Sampled[] = [];
@@ -154,10 +151,7 @@ export function nextStreaks(
   return next ?? NO_STREAKS;
 }
 
-/**
- * Returns whether at least half of the sample's interval is after `from`, both in the source's clock.
- * Clauses: C31.
- */
+/** Returns whether at least half of the sample's interval is after `from`, both in the source's clock. Clauses: C31. */
 export function isSampleCounted(sample: Sample, from: number): boolean {
   return from <= (sample.from + sample.at) / 2;
 }

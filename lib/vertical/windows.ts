@@ -19,20 +19,14 @@ import {
 import type { ResourceField } from "../units/resources.ts";
 import { formatDuration } from "../units/time.ts";
 
-/**
- * Returns the evidence after a sample.
- * Clauses: L1, L2, L4.
- */
+/** Returns the evidence after a sample. Clauses: L1, L2, L4. */
 export function nextEvidence(before: Evidence, rules: readonly FieldPolicy[], seen: SeenUsage): Evidence {
   const { at, silenceMs } = seen;
   const isGap = before.since === null || at - before.until > silenceMs;
   return { since: isGap ? at : before.since, until: at, sides: nextEvidenceFields(before.sides, rules, seen) };
 }
 
-/**
- * Returns the evidence after usage that no sample shows, such as the limit at an OOM kill, in bytes.
- * Clauses: L10.
- */
+/** Returns the evidence after usage that no sample shows, such as the limit at an OOM kill, in bytes. Clauses: L10. */
 export function addPeak(
   before: Evidence,
   rules: readonly FieldPolicy[],
@@ -88,10 +82,7 @@ export function toWindowBucket(at: number, windowMs: number): number {
   return Math.floor(at / (windowMs / WINDOW_BUCKETS));
 }
 
-/**
- * Returns the histogram after one more usage at `at`, epoch ms. Weights of another half-life are kept.
- * Clauses: L4.
- */
+/** Returns the histogram after one more usage at `at`, epoch ms. Weights of another half-life are kept. Clauses: L4. */
 export function nextHistogram(
   before: Histogram | undefined,
   { halfLifeMs }: Pick<Percentile, "halfLifeMs">,
@@ -125,10 +116,7 @@ export function findPercentile({ top, weights }: Histogram, percent: number): nu
   return BUCKET_RATIO ** (top - weights.length);
 }
 
-/**
- * Returns how long a scale-down still waits; `null` if usage has been low for long enough.
- * Clauses: L2.
- */
+/** Returns how long a scale-down still waits; `null` if usage has been low for long enough. Clauses: L2. */
 export function findWindowWait(rule: FieldPolicy, context: WindowContext): WindowWait | null {
   return waitForWatching(rule, context) ?? waitForAge(rule, context) ?? waitForPeak(rule, context);
 }

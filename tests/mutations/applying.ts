@@ -66,7 +66,7 @@ export const APPLYING: Mutations = {
     {
       breaks: "forgets the cooldown when it starts",
       in: "nextContainer",
-      find: "Math.min(entryAt + ENTRY_RESOLUTION_MS, now)",
+      find: "toLocalTime(entryAt + ENTRY_RESOLUTION_MS, firstSeen)",
       replace: "-Infinity",
       test: "decideSize() just started waits out the cooldown of its own entry (C42)",
     },
@@ -90,13 +90,6 @@ export const APPLYING: Mutations = {
       find: '!== "resize"',
       replace: '=== ""',
       test: "parseResizeEntries() reads who set which sides of a container, and when (C42)",
-    },
-    {
-      breaks: "heeds only great steps of the clock",
-      in: "rebase",
-      find: "now >= state.at",
-      replace: "now > state.at - 60_000",
-      test: "rebase() heeds a step of a millisecond (C42)",
     },
   ],
   C43: [
@@ -224,8 +217,8 @@ export const APPLYING: Mutations = {
     {
       breaks: "believes the node's clock",
       in: "nextCondition",
-      find: "toLocalTime(at, { seenAt, now })",
-      replace: "Math.min(at, now)",
+      find: "toLocalTime(at, bounds)",
+      replace: "Math.min(at, bounds.now)",
       test: "decideSize() counts a condition from when it was first seen, where the node's clock is off (C47)",
     },
   ],

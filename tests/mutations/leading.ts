@@ -41,8 +41,8 @@ export const LEADING: Mutations = {
     {
       breaks: "acts beside the leader",
       in: "createDaemon",
-      find: "leadership === null || isOfPart ? newActor",
-      replace: "leadership !== undefined ? newActor",
+      find: "leadership === null || isOfPart ? newControllers",
+      replace: "leadership !== undefined ? newControllers",
       test: "a standby knows the cluster, polls nothing, writes nothing, and is ready (C55)",
     },
     {

@@ -24,9 +24,9 @@ export const RECOMMENDING: Mutations = {
   L51: [
     {
       breaks: "resizes what it recommends",
-      in: "decideWithRecommended",
-      find: '({ mode }) => mode === "apply"',
-      replace: "() => true",
+      in: "splitByMode",
+      find: 'listOfMode(input, "apply")',
+      replace: "input.contenders",
       test: "decideSize() in mode recommend says what it would do, sends nothing and publishes no resize (L51)",
     },
     {
@@ -47,9 +47,9 @@ export const RECOMMENDING: Mutations = {
     },
     {
       breaks: "counts scale-downs",
-      in: "findScaleUpResult",
-      find: 'up?.direction !== "up" || first === null',
-      replace: "up === undefined || first === null",
+      in: "askChoices",
+      find: 'choice === choices[0] && choice.direction === "up"',
+      replace: "choice === choices[0]",
       test: "decideSize() counts no pod as limited whose scale-down is held (L53)",
     },
   ],

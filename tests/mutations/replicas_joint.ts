@@ -32,7 +32,6 @@ const THROTTLED =
   "decideSize() counts throttled CPU as clipped below the limit, but not as usage at the limit (R84, R85)";
 const FALLEN = "decideSize() ends streaks down once when replicas have fallen, and no others (R86)";
 const LISTED = "listHeldFields() gives requests and limits of what a coupled trigger looks at, by container (R86, R88)";
-const SET_CLOCK = "a wall clock that is set forward by two hours makes no pod miss its usage (R23)";
 
 const HELD = "a whole podfit holds pods from shrinking until replicas have fallen, says so, and then goes on (R86)";
 
@@ -90,13 +89,6 @@ export const REPLICAS_JOINT: Mutations = {
   ],
   R23: [
     {
-      breaks: "leaves the memory of samples by the clock of before",
-      in: "shiftPodRates",
-      find: "one.seenAt + stepMs",
-      replace: "one.seenAt + 0 * stepMs",
-      test: SET_CLOCK,
-    },
-    {
       breaks: "takes a pod without one container's rate",
       in: "findPodMetric",
       find: "return null;",
@@ -139,7 +131,7 @@ export const REPLICAS_JOINT: Mutations = {
   R81: [
     {
       breaks: "takes live requests for the yardstick",
-      in: "computeRequestsByContainer",
+      in: "compareRequests",
       find: "{ facts, born, context }",
       replace: "{ facts, born: live, context }",
       test: REST,
@@ -274,7 +266,7 @@ export const REPLICAS_JOINT: Mutations = {
     },
     {
       breaks: "holds pods for good once a scale-in was to come",
-      in: "createScaledObjectControllers",
+      in: "createReplicasManager",
       find: "...(isScaleInPending && ",
       replace: "...((isScaleInPending || scaledInAt !== null) && ",
       test: HELD,
@@ -284,8 +276,8 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "holds both runs against what pods can grow to",
       in: "computeGrowth",
-      find: "{ born: least, full: most,",
-      replace: "{ born: most, full: most,",
+      find: "{ born: min, full: max,",
+      replace: "{ born: max, full: max,",
       test: REST,
     },
   ],
@@ -293,8 +285,8 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "has the tick half write what it read",
       in: "computeGrowth",
-      find: "const least = Math.min(born, most);",
-      replace: "Object.assign(facts, { spec: {} }); const least = Math.min(born, most);",
+      find: "const min = Math.min(born, max);",
+      replace: "Object.assign(facts, { spec: {} }); const min = Math.min(born, max);",
       test: "computePodReadings() reads what the vertical half came to last, and asks for and changes nothing (R88)",
     },
     {
@@ -309,15 +301,15 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "goes by what pods can grow to alone",
       in: "computeGrowth",
-      find: "{ born: least, full: most,",
-      replace: "{ born: Math.max(least, most), full: most,",
+      find: "{ born: min, full: max,",
+      replace: "{ born: Math.max(min, max), full: max,",
       test: EXAMPLE,
     },
     {
       breaks: "goes by what pods were born with alone",
       in: "computeGrowth",
-      find: "{ born: least, full: most,",
-      replace: "{ born: least, full: least,",
+      find: "{ born: min, full: max,",
+      replace: "{ born: min, full: min,",
       test: EXAMPLE,
     },
   ],

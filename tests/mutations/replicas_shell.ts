@@ -22,7 +22,7 @@ export const REPLICAS_SHELL: Mutations = {
     {
       breaks: "has a load that grows wait for the grid",
       in: "ScaledObjectController.run",
-      find: "this.#schedule.scaleNow(clock.now())",
+      find: "this.#schedule.scaleNow(clock.steady())",
       replace: "void 0",
       test: "usage that raises replicas has a tick at once, and the next one comes 15 s after it (R7)",
     },
@@ -43,7 +43,7 @@ export const REPLICAS_SHELL: Mutations = {
     {
       breaks: "leaves the grid where it was after a tick before its time",
       in: "restartBy",
-      find: "next > at ? newLoop(at, half.interval.periodMs)",
+      find: "next > at ? newLoop(at, loop.interval.periodMs)",
       replace: "next > at ? { ...loop, servedAt: -Infinity }",
       test: "tickNow() begins the ticks anew, unless one is due already (R7)",
     },
@@ -51,8 +51,8 @@ export const REPLICAS_SHELL: Mutations = {
   R8: [
     {
       breaks: "asks triggers by when a half begins, so that no two share a question",
-      in: "createFetchReadings",
-      find: "{ now: at, signal }",
+      in: "ScaledObjectController.#fetchReadings",
+      find: "{ now: at + computeWallAheadMs(this.#parts.clock), signal }",
       replace: '{ now: loop === "tick" ? at + 1000 : at, signal }',
       test:
         "halves that are due in the same second ask each trigger once, and each half is dated by its due time (R7, R8)",
@@ -95,7 +95,7 @@ export const REPLICAS_SHELL: Mutations = {
     {
       breaks: "leaves an activation that was refused for the next poll",
       in: "ScaledObjectController.#runLoop",
-      find: "this.#schedule.activateBy(clock.now() + RETRY_MS, clock.now());",
+      find: "this.#schedule.activateBy(clock.steady() + RETRY_MS, clock.steady());",
       replace: "void clock;",
       test:
         "an activation that is refused as the API server is busy is tried again 15 s later, one that is forbidden at the next poll (R46)",
@@ -111,9 +111,9 @@ export const REPLICAS_SHELL: Mutations = {
     },
     {
       breaks: "lets triggers that do not answer hold up all other objects",
-      in: "createFetchReadings",
-      find: "const external = await reader.read(",
-      replace: "using _held = await options.fetches.acquire(signal); const external = await reader.get(",
+      in: "ScaledObjectController.#fetchReadings",
+      find: "const external = await this.#reader.read(",
+      replace: "using _held = await this.#parts.fetches.acquire(signal); const external = await this.#reader.read(",
       test: "triggers that do not answer hold up no other object (R50)",
     },
   ],
@@ -135,16 +135,16 @@ export const REPLICAS_SHELL: Mutations = {
     },
     {
       breaks: "waits for ever where a write may pass, or does not at all",
-      in: "Finalization.#isTimedOut",
+      in: "ScaledObjectController.#restore",
       find: ">= MAX_RESTORE_MS",
       replace: ">= 9 * MAX_RESTORE_MS",
       test: "an object whose replicas may not be restored is let go at once, and where that may pass after 5 min (R57)",
     },
     {
       breaks: "lets an object go without a word",
-      in: "Finalization.#giveUp",
-      find: "this.#options.onUnrestored(facts, cause);",
-      replace: "void [facts, cause];",
+      in: "ScaledObjectController.#restore",
+      find: 'onUnrestored(facts, answer.kind === "dropped" ? "another writer sets them" : answer.message);',
+      replace: "",
       test: "an object whose replicas may not be restored is let go at once, and where that may pass after 5 min (R57)",
     },
   ],
@@ -202,7 +202,7 @@ export const REPLICAS_SHELL: Mutations = {
   R90: [
     {
       breaks: "writes no status while one namespace is not known",
-      in: "ReplicasSweep.#look",
+      in: "ReplicasSweep.#update",
       find: "!this.#options.isKnown(facts.namespace)",
       replace: "[...this.#options.list()].some((one) => !this.#options.isKnown(one.facts.namespace))",
       test: "a namespace that is not known stops the statuses of its own objects alone (R90)",

@@ -208,8 +208,8 @@ export const REPLICAS_TICK: Mutations = {
     {
       breaks: "goes by the need instead of by replicas",
       in: "stabilizeWithBehavior",
-      find: "Math.max(replicas, least)",
-      replace: "Math.max(need, least)",
+      find: "Math.max(replicas, min)",
+      replace: "Math.max(need, min)",
       test: "stabilize() looks at both windows whatever the direction (R42)",
     },
   ],

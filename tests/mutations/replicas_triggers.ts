@@ -79,8 +79,8 @@ export const REPLICAS_TRIGGERS: Mutations = {
     {
       breaks: "has secrets go before metadata",
       in: "findApiKey",
-      find: 'given.apiKey ?? read("apiKey")',
-      replace: 'read("apiKey") ?? given.apiKey',
+      find: 'given.apiKey ?? find("apiKey")',
+      replace: 'find("apiKey") ?? given.apiKey',
       test: KEYS,
     },
     {
@@ -224,9 +224,10 @@ export const REPLICAS_TRIGGERS: Mutations = {
     {
       breaks: "asks one after the other",
       in: "createTriggerReader",
-      find: "await Promise.all(asked.map(async (trigger) => [trigger.index, await askTwice(trigger, pass)] as const))",
+      find:
+        "await Promise.all(asked.map(async (trigger) => [trigger.index, await askTwice(trigger, context)] as const))",
       replace:
-        "await Array.fromAsync(asked, async (trigger) => [trigger.index, await askTwice(trigger, pass)] as const)",
+        "await Array.fromAsync(asked, async (trigger) => [trigger.index, await askTwice(trigger, context)] as const)",
       test: "read() asks all external triggers at once, and one that fails stops no other (R50)",
     },
     {

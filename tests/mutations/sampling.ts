@@ -31,13 +31,6 @@ export const SAMPLING: Mutations = {
       replace: "/ 2 - clock.monotonic",
       test: "pollKubelet() reads tracked pods once per interval, after its first delay (C20)",
     },
-    {
-      breaks: "loses the phase when the clock steps back",
-      in: "rebaseView",
-      find: "dueAt - Math.max(0, Math.ceil((dueAt - now) / intervalMs)) * intervalMs",
-      replace: "Math.min(dueAt, now)",
-      test: "rebase() keeps the phase of evaluations (C20)",
-    },
   ],
   C21: [
     {
@@ -79,13 +72,6 @@ export const SAMPLING: Mutations = {
     },
   ],
   C22: [
-    {
-      breaks: "takes a clock that was set for a silence",
-      in: "PodStates.#followClock",
-      find: "if (stepMs === 0) return;",
-      replace: "if (stepMs !== 1) return;",
-      test: "a wall clock that is set forward by two hours ends no usage, and no event says so (C22)",
-    },
     {
       breaks: "counts the newest sample again at each repeat",
       in: "sampleAutoscaler",

@@ -172,10 +172,7 @@ export interface NamespaceRule {
   readonly left: Resources;
 }
 
-/**
- * The limits of every namespace.
- * Clauses: L32.
- */
+/** The limits of every namespace. Clauses: L32. */
 export class NamespaceLimitsCache {
   readonly #rules = new Map<string, Map<string, NamespaceRule>>();
   readonly #limits = new Map<string, NamespaceLimits>();

@@ -250,10 +250,7 @@ function autoscalerSource(
   };
 }
 
-/**
- * Limit ranges and quotas. Without the right to watch them, podfit relies on refusals.
- * Clauses: L32.
- */
+/** Limit ranges and quotas. Without the right to watch them, podfit relies on refusals. Clauses: L32. */
 function limitSources({ namespaces }: SourceTargets, prefix: string): readonly WatchSource<NamespaceRule>[] {
   const namespace = toNamespace(prefix);
   const toSource = (

@@ -195,10 +195,7 @@ interface VersionOptions extends Pick<ApiServer, "origin" | "transport"> {
 
 const VERSION_TIMEOUT_MS = 10_000;
 
-/**
- * Returns the API server's version, such as `v1.36.3`; `null` if it does not answer. Never rejects.
- * Clauses: L33.
- */
+/** Returns the API server's version, such as `v1.36.3`; `null` if it does not answer. Never rejects. Clauses: L33. */
 async function fetchServerVersion(options: VersionOptions, signal: AbortSignal): Promise<string | null> {
   try {
     using timeout = options.clock.timeout(VERSION_TIMEOUT_MS);

@@ -163,10 +163,7 @@ function parseResources(resources: ResourceRequirements | undefined): Resources 
   return shareResources(amounts as Resources);
 }
 
-/**
- * A request or limit that the spec does not have is not scaled, even if the runtime reports one.
- * Clauses: C37.
- */
+/** A request or limit that the spec does not have is not scaled, even if the runtime reports one. Clauses: C37. */
 function maskAbsent(reported: Resources, spec: Resources): Resources {
   const masked: Record<string, number | null> = {};
   for (const key of RESOURCE_FIELDS) masked[key] = spec[key] === null ? null : reported[key];

@@ -149,10 +149,7 @@ const EVENT_KINDS = {
 
 const EVENT_TYPES = { ...NOTICES, ...REPLICAS_NOTICES };
 
-/**
- * Returns the type of the Event.
- * Clauses: C50, R92.
- */
+/** Returns the type of the Event. Clauses: C50, R92. */
 export function toEventType({ name }: EventNotice): "Normal" | "Warning" {
   return EVENT_TYPES[name];
 }

@@ -15,10 +15,7 @@ export interface FamilyRow {
   readonly buckets?: readonly number[];
 }
 
-/**
- * The reasons in `error_total`: refusals of a PATCH, and other errors.
- * Clauses: C44.
- */
+/** The reasons in `error_total`: refusals of a PATCH, and other errors. Clauses: C44. */
 export const ERROR_REASONS = [
   ...REFUSAL_REASONS,
   "StatusWrite",

@@ -292,10 +292,7 @@ type ReplicaFamilies = {
 
 const TYPE = "scaledobject";
 
-/**
- * Returns metrics that record into the families.
- * Clauses: R93.
- */
+/** Returns metrics that record into the families. Clauses: R93. */
 function createReplicaMetrics(families: ReplicaFamilies): ReplicaMetrics {
   const { scalerActive, scalerValue, scalerLatency, scalerErrors, objectErrors } = families;
   return {

@@ -30,10 +30,7 @@ interface SendResizeOptions {
 /** A longer timeout would make the pod, and the end of the process, wait for a server that does not answer. */
 const PATCH_TIMEOUT_MS = 10_000;
 
-/**
- * Returns a function that sends a resize as one PATCH. It does not limit how many are sent at once.
- * Clauses: C40.
- */
+/** Returns a function that sends a resize as one PATCH. It does not limit how many are sent at once. Clauses: C40. */
 export function createSendResize({ client, clock, isCurrent }: SendResizeOptions): SendResize {
   return async (request, tracked, permit) => {
     const { namespace, name } = tracked.pod;

@@ -73,10 +73,7 @@ export class PodController implements AsyncDisposable {
     this.#states = options.states;
   }
 
-  /**
-   * UIDs of the pods that wait for headroom on their node.
-   * Clauses: L30.
-   */
+  /** UIDs of the pods that wait for headroom on their node. Clauses: L30. */
   get waitingForHeadroom(): ReadonlySet<string> {
     return this.#waitingForHeadroom;
   }
@@ -90,10 +87,7 @@ export class PodController implements AsyncDisposable {
     }
   }
 
-  /**
-   * The pod is no longer tracked. Its state is forgotten.
-   * Clauses: C11.
-   */
+  /** The pod is no longer tracked. Its state is forgotten. Clauses: C11. */
   drop(uid: string): void {
     this.#states.delete(uid);
     this.#waitingForHeadroom.delete(uid);

@@ -105,10 +105,7 @@ export class NodePoller implements AsyncDisposable {
     entry.changes.add(tracked.pod.uid);
   }
 
-  /**
-   * Evaluates those of the pods that are on the node now, and not only at the next reading.
-   * Clauses: L30.
-   */
+  /** Evaluates those of the pods that are on the node now, and not only at the next reading. Clauses: L30. */
   evaluateNow(node: string, uids: ReadonlySet<string>): void {
     const entry = this.#entries.get(node);
     if (entry === undefined) return;

@@ -270,10 +270,7 @@ function nameOwner(evaluation: Evaluation, owned: Parameters<typeof findAutoscal
   return owner && formatName(owner);
 }
 
-/**
- * Counts candidates once per new sample, sent or blocked.
- * Clauses: C52.
- */
+/** Counts candidates once per new sample, sent or blocked. Clauses: C52. */
 function countDecision(
   { decision, candidates, isNewSample }: ContainerDecision,
   autoscaler: Autoscaler,

@@ -118,10 +118,7 @@ export class SiblingIndex {
     return found;
   }
 
-  /**
-   * Returns the memory floor after an OOM kill, bytes; 0 = none.
-   * Clauses: L12.
-   */
+  /** Returns the memory floor after an OOM kill, bytes; 0 = none. Clauses: L12. */
   #getFloorBytes(uid: string, container: string, now: number): number {
     const state = this.#findPodState(uid);
     const floor = state === null ? null : findContainerState(state, container)?.killFloor ?? null;

@@ -19,10 +19,7 @@ export type FindUnread = (
   pods: Iterable<PodFacts>,
 ) => { readonly count: number; readonly why: string };
 
-/**
- * Counts failed reads by node, and finds pods that are never evaluated.
- * Clauses: C51.
- */
+/** Counts failed reads by node, and finds pods that are never evaluated. Clauses: C51. */
 export class UsageHealth {
   readonly #failures = new Map<string, { count: number; message: string }>();
   /** By uid, since when a tracked pod has not been evaluated, monotonic ms. */
@@ -110,10 +107,7 @@ interface UsageSourcesOptions {
   readonly onTrouble: OnFailure;
 }
 
-/**
- * Remembers which source serves each node, and reports changes in metrics and log.
- * Clauses: C54.
- */
+/** Remembers which source serves each node, and reports changes in metrics and log. Clauses: C54. */
 export class UsageSources {
   readonly #options: UsageSourcesOptions;
   readonly #byNode = new Map<string, { readonly source: string; readonly isBetter: boolean }>();

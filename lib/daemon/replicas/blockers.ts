@@ -116,10 +116,7 @@ function isSameTarget({ target }: HpaFacts, object: ScaledObject): boolean {
   return target.group === own.group && target.kind === own.kind && target.name === own.name;
 }
 
-/**
- * The blocker ends when the authentication appears.
- * Clauses: R16.
- */
+/** The blocker ends when the authentication appears. Clauses: R16. */
 function findMissingAuthentication(object: ScaledObject, objects: ScaledObjectCache): Blocker | null {
   const { namespace } = object;
   for (const { authentication: ref } of listExternalTriggers(object)) {

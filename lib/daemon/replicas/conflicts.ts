@@ -87,10 +87,7 @@ function toHpaConflict({ name, owners }: HpaFacts, { uid, target }: ScaledObject
   return { kind: "check", reason: "OtherHPA", message };
 }
 
-/**
- * Older by creationTimestamp, then by name.
- * Clauses: R78.
- */
+/** Older by creationTimestamp, then by name. Clauses: R78. */
 function findOlder(object: ScaledObject, others: readonly ScaledObjectFacts[]): ScaledObjectFacts | null {
   return others.find((other) => isOlder(other, object)) ?? null;
 }
@@ -146,10 +143,7 @@ export function createDeleteHpa(
 
 export const FINALIZER = "finalizer.keda.sh";
 
-/**
- * Returns whether the object lacks the finalizer that it needs, or has one that it does not need.
- * Clauses: R57.
- */
+/** Returns whether the object lacks the finalizer that it needs, or has one that it does not need. Clauses: R57. */
 export function needsFinalizerChange({ finalizers, isDeleting, scaledObject }: ScaledObjectFacts): boolean {
   return !isDeleting && scaledObject !== null && finalizers.includes(FINALIZER) !== scaledObject.restoresReplicas;
 }

@@ -106,10 +106,7 @@ const RETRY_MS = SCALING_LOOP_MS;
 /** How long the end of an object waits until the replicas can be restored. */
 const MAX_RESTORE_MS = 5 * 60_000;
 
-/**
- * One controller for each ScaledObject.
- * Clauses: R7, R8, R50, R55, R57, R76.
- */
+/** One controller for each ScaledObject. Clauses: R7, R8, R50, R55, R57, R76. */
 export class ScaledObjectController {
   readonly #parts: ControllerParts;
   readonly #pods: TargetPods;

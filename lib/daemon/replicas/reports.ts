@@ -92,10 +92,7 @@ export function createReplicasEvents(recorder: Pick<EventRecorder, "publish">): 
   };
 }
 
-/**
- * Returns a sink that logs a change of replicas at info, and each loop at debug. It never throws.
- * Clauses: R94.
- */
+/** Returns a sink that logs a change of replicas at info, and each loop at debug. It never throws. Clauses: R94. */
 export function createReplicasLog(log: Log): ReplicasSink {
   return {
     onPass(evaluation) {

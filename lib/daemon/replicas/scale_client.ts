@@ -63,10 +63,7 @@ export function createScaleClient(options: ScaleClientOptions): ScaleClient {
 
 type WriteOptions = ScaleClientOptions & { readonly findResource: FindResource; readonly slots: Semaphore };
 
-/**
- * Writes again where another writer has changed the scale in between but not the replicas.
- * Clauses: R46.
- */
+/** Writes again where another writer has changed the scale in between but not the replicas. Clauses: R46. */
 async function writeScale(request: WriteRequest, options: WriteOptions): Promise<ScaleAnswer> {
   const { signal, target, mayWrite } = request;
   using permit = await options.acquirePermit(signal, { isUrgent: false });
@@ -132,10 +129,7 @@ function toScaleAnswer(error: unknown): ScaleAnswer {
   return { kind: "unanswered", message: getErrorMessage(error) };
 }
 
-/**
- * Go omits fields that are zero.
- * Clauses: R30.
- */
+/** Go omits fields that are zero. Clauses: R30. */
 function toScale({ metadata, spec, status }: ScaleObject, { plural, isKnown }: ScaleResource): Scale {
   return {
     replicas: spec?.replicas ?? 0,
@@ -167,10 +161,7 @@ function toBlocker(blocker: Blocker): ScaleReading {
   return { kind: "obstacle", blocker };
 }
 
-/**
- * A missing target, scale or right is a problem of the target. All other failures may end soon.
- * Clauses: R6, R30.
- */
+/** A missing target, scale or right is a problem of the target. All other failures may end soon. Clauses: R6, R30. */
 function toReadFailure(error: unknown, { apiVersion, kind, name }: Target): ScaleReading {
   const message = getErrorMessage(error);
   if (!(error instanceof ApiError)) return toBlocker({ kind: "scale", message });

@@ -28,10 +28,7 @@ interface TargetPodsOptions {
   readonly uid: string;
 }
 
-/**
- * The pods of one target: one pod set at a time, until it is disposed of.
- * Clauses: R20.
- */
+/** The pods of one target: one pod set at a time, until it is disposed of. Clauses: R20. */
 export class TargetPods implements Disposable {
   readonly #options: TargetPodsOptions;
   #held: PodSetHandle | null = null;
@@ -86,10 +83,7 @@ export interface WorkloadUsage {
   readonly triggers: ReadonlyMap<number, TriggerReading>;
   /** `null` = the selector lists no pod. */
   readonly readyPods: number | null;
-  /**
-   * One trigger is coupled; `null` where no trigger was evaluated.
-   * Clauses: R80.
-   */
+  /** One trigger is coupled; `null` where no trigger was evaluated. Clauses: R80. */
   readonly isCoupled: boolean | null;
 }
 
@@ -127,10 +121,7 @@ interface WorkloadPodsOptions {
   readonly findPodState: (uid: string) => ReadableState | null;
 }
 
-/**
- * Returns what is known of one pod of the target now.
- * Clauses: R82, R88.
- */
+/** Returns what is known of one pod of the target now. Clauses: R82, R88. */
 type GetWorkloadPod = (place: TargetPlace, pod: PodFacts) => WorkloadPod;
 
 export function createGetWorkloadPod(options: WorkloadPodsOptions): GetWorkloadPod {

@@ -17,10 +17,7 @@ interface TemplateSizes {
   readonly template: ResourcesByContainer | null;
 }
 
-/**
- * They never reject: what cannot be fetched is not known.
- * Clauses: R16, R82.
- */
+/** They never reject: what cannot be fetched is not known. Clauses: R16, R82. */
 export interface Templates {
   /** Returns what is known now. */
   readonly find: (place: TargetPlace, pod: PodFacts) => TemplateSizes;

@@ -24,10 +24,7 @@ interface CredentialsOptions {
   readonly findTarget: () => TargetPlace | null;
 }
 
-/**
- * Returns a function for one object that resolves a TriggerAuthentication to parameters.
- * Clauses: R16.
- */
+/** Returns a function for one object that resolves a TriggerAuthentication to parameters. Clauses: R16. */
 export function createFetchCredentials(options: CredentialsOptions): FetchCredentials {
   const { client: { core }, objects, clusterObjectNamespace: clusterNamespace } = options;
   const fetchSecret = createFetchObject(options, "secrets", async (init) => {

@@ -164,10 +164,7 @@ const RFC3339 = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-
  */
 export type CountLimited = (autoscaler: Autoscaler, pods: Iterable<PodFacts>) => LimitFacts;
 
-/**
- * Returns a counter that uses the state of each pod's last evaluation.
- * Clauses: L53.
- */
+/** Returns a counter that uses the state of each pod's last evaluation. Clauses: L53. */
 export function createCountLimited(readStanding: (uid: string) => ReadableState | null): CountLimited {
   return (autoscaler, pods) => {
     let first: LimitFacts["first"] = null;

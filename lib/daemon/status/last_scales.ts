@@ -14,10 +14,7 @@ import { limitAutoscalers } from "../cluster/matching.ts";
 import { type EvaluationSink, findAutoscaler } from "../pods/controller.ts";
 import { findNewestScale } from "./facts.ts";
 
-/**
- * The newest resize of each autoscaler, by uid. A sink records it, and a status shows it.
- * Clauses: C45, C51.
- */
+/** The newest resize of each autoscaler, by uid. A sink records it, and a status shows it. Clauses: C45, C51. */
 export class LastScales {
   readonly #clock: Pick<Clock, "now">;
   readonly #scales = new Map<string, LastScale>();
@@ -47,10 +44,7 @@ interface StatusSinkOptions {
   readonly isKnown: (autoscaler: Autoscaler) => boolean;
 }
 
-/**
- * Returns a sink that records each autoscaler's last resize. It throws only if `isKnown` does.
- * Clauses: C45, C51.
- */
+/** Returns a sink that records each autoscaler's last resize. It throws only if `isKnown` does. Clauses: C45, C51. */
 export function createStatusSink({ lastScales, isKnown }: StatusSinkOptions): EvaluationSink {
   return (evaluation) => {
     const { scaled } = evaluation.outcome;

@@ -46,10 +46,7 @@ interface ReporterOptions {
   readonly troubleLog: Pick<FailureLog, "report">;
 }
 
-/**
- * Returns a reporter for one term of the Lease. It watches and writes nothing before `run` is called.
- * Clauses: C51.
- */
+/** Returns a reporter for one term of the Lease. It watches and writes nothing before `run` is called. Clauses: C51. */
 export function createReporter({ metrics, ...options }: ReporterOptions): Runnable {
   const { clock, random, scope, lastScales, isOwn, term, onTrouble } = options;
   const statusLoop = new StatusLoop(clock);

@@ -63,10 +63,7 @@ interface SweptAutoscaler {
   failures: number;
 }
 
-/**
- * Remembers what each status depends on, so that an unchanged autoscaler costs little.
- * Clauses: C51.
- */
+/** Remembers what each status depends on, so that an unchanged autoscaler costs little. Clauses: C51. */
 export class StatusSweep {
   readonly #options: StatusSweepOptions;
   readonly #memory = new Map<string, SweptAutoscaler>();

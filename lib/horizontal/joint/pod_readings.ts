@@ -25,10 +25,7 @@ import {
 import { findPodMetric, type PodRates } from "../pod_metrics.ts";
 import { computePodRequest, toMilliAmount } from "../replica_calculator.ts";
 
-/**
- * The readings of a cpu or memory trigger; `isCoupled`: an autoscaler resizes these requests.
- * Clauses: R80.
- */
+/** The readings of a cpu or memory trigger; `isCoupled`: an autoscaler resizes these requests. Clauses: R80. */
 interface PodReadings {
   readonly pods: readonly PodReading[];
   readonly isCoupled: boolean;
@@ -78,10 +75,7 @@ interface ComparisonContext {
  */
 type ComparedRequests = Pick<PodReading, "requests" | "isClipped">;
 
-/**
- * Thousandths, for the trigger's container or the pod.
- * Clauses: R82.
- */
+/** Thousandths, for the trigger's container or the pod. Clauses: R82. */
 function computeRequests(of: WorkloadPod, context: ComparisonContext): ComparedRequests {
   const { trigger: { target, baseline } } = context;
   // An average value is compared with no request.

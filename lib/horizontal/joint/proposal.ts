@@ -28,10 +28,7 @@ export interface JointInput {
   readonly tolerance: Tolerance;
 }
 
-/**
- * Returns a proposal. A failure has the HPA controller's words.
- * Clauses: R33, R34, R35, R36, R37, R83.
- */
+/** Returns a proposal. A failure has the HPA controller's words. Clauses: R33, R34, R35, R36, R37, R83. */
 export function proposeByPods(trigger: ResourceTrigger, input: JointInput): Proposal {
   const fail = (cause: string): Proposal => ({
     kind: "failed",
@@ -94,10 +91,7 @@ function isSplit({ ready, unready, missing }: Groups): boolean {
   return [ready, unready, missing].some((group) => group.some((pod) => requestsOf(pod).born !== requestsOf(pod).full));
 }
 
-/**
- * Returns the first problem of any pod, also of pods that do not count.
- * Clauses: R25.
- */
+/** Returns the first problem of any pod, also of pods that do not count. Clauses: R25. */
 function findProblem(pods: readonly PodReading[]): string | null {
   for (const { requests } of pods) if ("problem" in requests) return requests.problem.message;
   return null;
@@ -124,10 +118,7 @@ interface GrowthFacts {
   readonly readings: TriggerReadings;
 }
 
-/**
- * Reports once when pods can grow very far, which leaves few replicas.
- * Clauses: R82.
- */
+/** Reports once when pods can grow very far, which leaves few replicas. Clauses: R82. */
 export function reportWideGrowth(
   before: ReportedTopics,
   { subjects, proposals, readings }: GrowthFacts,

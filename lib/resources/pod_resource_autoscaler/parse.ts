@@ -25,10 +25,7 @@ export type ParsedAutoscaler =
   | { readonly ok: true; readonly autoscaler: Autoscaler; readonly warnings: readonly NamedWarning[] }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/**
- * Returns the autoscaler, or every problem with its path. Takes any value and never throws.
- * Clauses: C36, C8.
- */
+/** Returns the autoscaler, or every problem with its path. Takes any value and never throws. Clauses: C36, C8. */
 export function parseAutoscaler(object: unknown): ParsedAutoscaler {
   const problems: Problem[] = [];
   const known = ["apiVersion", "kind", "metadata", "spec", "status"];
@@ -163,10 +160,7 @@ function parseSpec(spec: Fields, { bounds, isStored }: SpecContext): Spec | null
   return policy === null ? null : { ...common, ...policy };
 }
 
-/**
- * Requires a policy if the profile is missing. A CRD older than podfit drops the profile.
- * Clauses: L50.
- */
+/** Requires a policy if the profile is missing. A CRD older than podfit drops the profile. Clauses: L50. */
 function requireWithoutProfile(spec: Fields, isStored: boolean): void {
   const why = isStored ? "; one that was set is dropped by a CRD older than podfit: apply podfit's own CRD" : "";
   for (const key of ["containerName", "policy"].filter((key) => !spec.has(key))) {

@@ -25,10 +25,7 @@ import {
 import { isRecord } from "../../units/untrusted.ts";
 import { findOwnField, MIN_PROFILE_MILLICORES } from "./profiles.ts";
 
-/**
- * Returns the policy; `null` if there is none. Problems are reported to `spec`; never throws.
- * Clauses: C36, L3.
- */
+/** Returns the policy; `null` if there is none. Problems are reported to `spec`; never throws. Clauses: C36, L3. */
 export function parsePolicy(spec: Fields, context: PolicyContext): Policy | null {
   const policy = spec.object("policy", POLICY_FIELDS);
   if (policy === null) return null;
@@ -73,10 +70,7 @@ export function listNamedFields(spec: Fields): ReadonlySet<ResourceField> {
   );
 }
 
-/**
- * Returns the bounds of the fields that have some. Problems are reported to `spec`; never throws.
- * Clauses: C4, C7.
- */
+/** Returns the bounds of the fields that have some. Problems are reported to `spec`; never throws. Clauses: C4, C7. */
 export function parseBounds(spec: Fields): ReadonlyMap<ResourceField, Bounds> {
   const found = new Map<ResourceField, Bounds>();
   const bounds = spec.object("bounds", ["cpu", "memory"]);
@@ -281,10 +275,7 @@ function parseScaleDown(fields: Fields | null): DirectionValues {
   return { ...parseDirection(fields), windowMs: fields?.durationMs("window", { max: DAY_MS }) ?? null };
 }
 
-/**
- * Returns the percentile of a CPU `scaleDown`. Its parts may come from `outer`.
- * Clauses: L4.
- */
+/** Returns the percentile of a CPU `scaleDown`. Its parts may come from `outer`. Clauses: L4. */
 function parsePercentileFields(fields: Fields, outer: Percentile | null): Percentile | null {
   const percent = fields.integer("percentile", { min: 50, max: 100 }) ?? outer?.percent ?? null;
   const halfLifeMs = fields.durationMs("halfLife", { min: 60_000, max: DAY_MS }) ?? outer?.halfLifeMs ?? HOUR_MS;
@@ -296,10 +287,7 @@ function parsePercentileFields(fields: Fields, outer: Percentile | null): Percen
   return null;
 }
 
-/**
- * Reports a percentile of memory: a burst of two minutes an hour is invisible to it, and kills.
- * Clauses: L4, L54.
- */
+/** Reports a percentile of memory: a burst of two minutes an hour is invisible to it, and kills. Clauses: L4, L54. */
 function refusePercentile(fields: Fields): void {
   for (const key of ["percentile", "halfLife"].filter((key) => fields.has(key))) {
     const cause = "it is for CPU alone, memory rests on the peak of a window: set scaleDown.window";
@@ -321,10 +309,7 @@ interface OwnFieldValues {
 
 type Thresholds = Pick<FieldPolicy, "scaleUpThresholdPercent" | "scaleDownThresholdPercent">;
 
-/**
- * Returns both thresholds. Usage can exceed a request, so a request's thresholds may be above 100 %.
- * Clauses: L50.
- */
+/** Returns both thresholds. Usage can exceed a request, so a request's thresholds may be above 100 %. Clauses: L50. */
 function parseThresholds(fields: Fields, { key, profile }: FieldPolicyContext): Thresholds {
   const max = requestOrLimitOf(key) === "requests" ? 200 : 100;
   const up = fields.integer("scaleUpThreshold", { min: 1, max });

@@ -118,10 +118,7 @@ export function fillPolicy(profile: ProfileName, given: unknown): unknown {
   return fillGiven(PROFILES[profile], given ?? {}, { either: NO_KEYS, scaleUp: NO_KEYS, scaleDown: NO_KEYS });
 }
 
-/**
- * Returns the policy of an autoscaler as plain data.
- * Clauses: L50.
- */
+/** Returns the policy of an autoscaler as plain data. Clauses: L50. */
 export function toEffectivePolicy(autoscaler: Autoscaler): PolicyFields {
   const { cpu, memory } = { cpu: toResourcePolicy(autoscaler, "cpu"), memory: toResourcePolicy(autoscaler, "memory") };
   const [first] = autoscaler.sides;

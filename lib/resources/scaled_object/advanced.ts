@@ -136,10 +136,7 @@ interface FormulaContext {
   readonly warnings: Problem[];
 }
 
-/**
- * Returns the formula; `null` if something is wrong, which is reported to `advanced`. Never throws.
- * Clauses: R60.
- */
+/** Returns the formula; `null` if something is wrong, which is reported to `advanced`. Never throws. Clauses: R60. */
 function parseModifiers(advanced: Fields, { names, isUsed, warnings }: FormulaContext): Formula | null {
   const modifiers = openObject(advanced, "scalingModifiers", { known: MODIFIERS_PATH, warnings });
   if (modifiers === null || !isUsed) return null;

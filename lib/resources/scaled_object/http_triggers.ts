@@ -28,10 +28,7 @@ export const PROMETHEUS_KEYS = [
   ...CLOUD_KEYS,
 ];
 
-/**
- * Returns the source; `null` if something is wrong, which is reported to the metadata. Never throws.
- * Clauses: R14.
- */
+/** Returns the source; `null` if something is wrong, which is reported to the metadata. Never throws. Clauses: R14. */
 export function parsePrometheusSource(
   metadata: Metadata,
   { hasFormula, hasAuthentication }: SourceContext,
@@ -91,10 +88,7 @@ export const METRICS_API_KEYS = [
   "apiKey",
 ];
 
-/**
- * Returns the source; `null` if something is wrong, which is reported to the metadata. Never throws.
- * Clauses: R13.
- */
+/** Returns the source; `null` if something is wrong, which is reported to the metadata. Never throws. Clauses: R13. */
 export function parseMetricsApiSource(
   metadata: Metadata,
   { hasFormula, hasAuthentication }: SourceContext,
@@ -149,10 +143,7 @@ function refuseAggregation(metadata: Metadata): void {
   );
 }
 
-/**
- * Returns what is wrong with a location, in a sentence; `null` if nothing is. Never throws.
- * Clauses: R13, R15.
- */
+/** Returns what is wrong with a location, in a sentence; `null` if nothing is. Never throws. Clauses: R13, R15. */
 function findLocationFault(location: string, format: MetricsApiSource["format"]): string | null {
   const parsed = PARSERS[format](location);
   return parsed.ok ? null : parsed.message;

@@ -96,10 +96,7 @@ function parsePositive(metadata: Metadata, key: "value" | "baseline"): bigint | 
 
 export const CRON_KEYS = ["timezone", "start", "end", "desiredReplicas"];
 
-/**
- * Returns the source; `null` if something is wrong, which is reported to the metadata. Never throws.
- * Clauses: R11.
- */
+/** Returns the source; `null` if something is wrong, which is reported to the metadata. Never throws. Clauses: R11. */
 export function parseCronSource(metadata: Metadata): ParsedSource | null {
   metadata.require(CRON_KEYS);
   const timezone = parseTimezone(metadata);
@@ -147,10 +144,7 @@ function parseDesiredReplicas(metadata: Metadata): number | null {
   return null;
 }
 
-/**
- * Writes a cron expression as part of a name, as KEDA's parseCronTimeFormat does.
- * Clauses: R18.
- */
+/** Writes a cron expression as part of a name, as KEDA's parseCronTimeFormat does. Clauses: R18. */
 function toCronName(text: string): string {
   return text.replaceAll(" ", "").replaceAll("*", "x").replaceAll("/", "Sl").replaceAll("?", "Qm").replaceAll(
     ",",
@@ -160,10 +154,7 @@ function toCronName(text: string): string {
 
 export const WORKLOAD_KEYS = ["podSelector", "value", "activationValue", "groupByNode"];
 
-/**
- * Returns the source; `null` if something is wrong, which is reported to the metadata. Never throws.
- * Clauses: R12.
- */
+/** Returns the source; `null` if something is wrong, which is reported to the metadata. Never throws. Clauses: R12. */
 export function parseWorkloadSource(metadata: Metadata, { namespace, hasFormula }: SourceContext): ParsedSource | null {
   metadata.require(hasFormula ? ["podSelector"] : ["podSelector", "value"]);
   const selector = parsePodSelector(metadata);

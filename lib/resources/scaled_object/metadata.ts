@@ -159,10 +159,7 @@ export interface SourceContext {
 /** Problems are reported to the metadata; `null` without a source. Never throws. */
 export type ParseSource = (metadata: Metadata, context: SourceContext) => ParsedSource | null;
 
-/**
- * Returns a target in thousandths. With a formula it is not used, so it may then be any number.
- * Clauses: R17.
- */
+/** Returns a target in thousandths. With a formula it is not used, so it may then be any number. Clauses: R17. */
 export function parseTargetMilli(metadata: Metadata, key: string, hasFormula: boolean): bigint | null {
   const target = metadata.number(key);
   if (target === null) return null;

@@ -18,10 +18,7 @@ interface SpecContext {
   readonly findings: Findings;
 }
 
-/**
- * Returns the spec; `null` if the target is missing. Problems go to the findings; never throws.
- * Clauses: R4.
- */
+/** Returns the spec; `null` if the target is missing. Problems go to the findings; never throws. Clauses: R4. */
 export function parseScalingSpec(spec: Fields, { namespace, findings }: SpecContext): Spec | null {
   const { warnings } = findings;
   spec.require(["scaleTargetRef", "triggers"]);
@@ -135,10 +132,7 @@ export const DEFAULT_REPLICAS: Replicas = {
   idleReplicas: null,
 };
 
-/**
- * Returns the numbers with their defaults. Problems are reported to `spec`; never throws.
- * Clauses: R2.
- */
+/** Returns the numbers with their defaults. Problems are reported to `spec`; never throws. Clauses: R2. */
 function parseReplicas(spec: Fields): Replicas {
   const minReplicas = spec.integer("minReplicaCount", { min: 0 }) ?? DEFAULT_REPLICAS.minReplicas;
   const maxReplicas = spec.integer("maxReplicaCount", { min: 1 }) ?? DEFAULT_REPLICAS.maxReplicas;
@@ -180,10 +174,7 @@ interface FallbackContext {
   readonly warnings: Problem[];
 }
 
-/**
- * Returns the fallback; `null` without one. Problems are reported to `spec`; never throws.
- * Clauses: R4, R70, R71.
- */
+/** Returns the fallback; `null` without one. Problems are reported to `spec`; never throws. Clauses: R4, R70, R71. */
 function parseFallback(spec: Fields, { types, hasFormula, warnings }: FallbackContext): Fallback | null {
   const known = ["failureThreshold", "replicas", "behavior"];
   const fallback = openObject(spec, "fallback", { known, warnings });

@@ -180,10 +180,7 @@ function parseAuthenticationRef(fields: Fields, { findings }: TriggerContext): A
   return name === null ? null : { kind: kind ?? "TriggerAuthentication", name };
 }
 
-/**
- * Returns the name of an external metric, such as `s0-prometheus`.
- * Clauses: R18.
- */
+/** Returns the name of an external metric, such as `s0-prometheus`. Clauses: R18. */
 export function toMetricName(index: number, metric: string): string {
   return `s${index}-${metric.replace(/[/.:%()]/g, "-")}`;
 }

@@ -39,10 +39,7 @@ export function askChoices(it: ContainerCase, choices: readonly Choice[]): Choic
   return { asked, up };
 }
 
-/**
- * Returns the result of a candidate that passed, after another container of the pod was chosen.
- * Clauses: C12.
- */
+/** Returns the result of a candidate that passed, after another container of the pod was chosen. Clauses: C12. */
 export function toWaiting({ candidate, objections }: PassedResult, ahead: string): GateResult {
   const objection = GATES.siblingDone({ ...candidate, ahead });
   return objection === null
@@ -84,10 +81,7 @@ interface FoundObjection {
   readonly position: number;
 }
 
-/**
- * Returns the objection, which also holds the other field of a pair.
- * Clauses: L35.
- */
+/** Returns the objection, which also holds the other field of a pair. Clauses: L35. */
 function addPartners(objection: Objection, proposals: readonly Proposal[]): Objection {
   const partners = proposals.filter(({ isPaired, side }) =>
     isPaired && objection.sides.includes(counterpartOf(side)) && !objection.sides.includes(side)

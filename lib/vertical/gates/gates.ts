@@ -97,10 +97,7 @@ function seenTwice(
   };
 }
 
-/**
- * Memory at its limit is killed before a cooldown ends or another sample is read.
- * Clauses: L11.
- */
+/** Memory at its limit is killed before a cooldown ends or another sample is read. Clauses: L11. */
 function isUrgent({ side, direction }: Proposal, { streaks }: AutoscalerView): boolean {
   return side === "memory.limits" && direction === "up" && streaks[side]?.isSaturated === true;
 }
@@ -123,10 +120,7 @@ function cooledDown(candidate: ResizeCandidate): Objection | null {
   return { kind: "blocked", reason: "Cooldown", message, until, sides };
 }
 
-/**
- * A scale-down waits until usage has been low for the whole window and was observed for long enough.
- * Clauses: L2.
- */
+/** A scale-down waits until usage has been low for the whole window and was observed for long enough. Clauses: L2. */
 function lowForLong(candidate: ResizeCandidate): Objection | null {
   const { input: { now }, direction, proposals, autoscaler, container, containerState, view, state } = candidate;
   if (direction === "up" || !isByUsage(proposals)) return null;
@@ -145,10 +139,7 @@ function lowForLong(candidate: ResizeCandidate): Objection | null {
   return { kind: "blocked", reason: "ScaleDownWindow", message, ...known, sides };
 }
 
-/**
- * A memory limit below what is in use would fail, and block every other change of the pod.
- * Clauses: C46.
- */
+/** A memory limit below what is in use would fail, and block every other change of the pod. Clauses: C46. */
 function memoryFree({ sized }: ResizeCandidate): Objection | null {
   for (const one of sized) {
     if (one.kind !== "holds" || one.reason !== "MemoryInUse") continue;
@@ -230,10 +221,7 @@ function conflictSettled({ state, moving }: ResizeCandidate): Objection | null {
   return { kind: "blocked", reason: "RetryLater", message, sides: moving };
 }
 
-/**
- * Objects to the resource that is in the way; the other may go.
- * Clauses: L31.
- */
+/** Objects to the resource that is in the way; the other may go. Clauses: L31. */
 function qosUnchanged(candidate: ResizeCandidate): Objection | null {
   const { input: { pod }, container, to } = candidate;
   const qosClass = computeQosAfter(pod, container, to);
@@ -273,10 +261,7 @@ function notDryRun({ input: { dryRun }, container, to, changes, moving }: Resize
   return { kind: "blocked", reason: "DryRun", message, sides: moving };
 }
 
-/**
- * Only one resize of a pod is in flight.
- * Clauses: C12.
- */
+/** Only one resize of a pod is in flight. Clauses: C12. */
 function siblingDone({ ahead, moving }: ResizeCandidate): Objection | null {
   if (ahead === null) return null;
   const message = `container "${ahead}" of the same pod is resized first`;
@@ -345,10 +330,7 @@ function isRefusalInForce(
   }
 }
 
-/**
- * Sizing found too little headroom for these.
- * Clauses: L30, L32.
- */
+/** Sizing found too little headroom for these. Clauses: L30, L32. */
 function enoughLeft({ sized }: ResizeCandidate): Objection | null {
   const short = sized.filter(isShort);
   const [first] = short;
@@ -385,10 +367,7 @@ function isShort(one: SizedField): one is ShortField {
   return one.kind === "holds" && one.reason !== "MemoryInUse" && !isAtEnd(one);
 }
 
-/**
- * A limit range is asked about every container of the pod at each resize.
- * Clauses: L32.
- */
+/** A limit range is asked about every container of the pod at each resize. Clauses: L32. */
 function limitRangeKept({ input: { pod, limits }, container, to, moving }: ResizeCandidate): Objection | null {
   const violation = limits === null ? null : findLimitRangeViolation(limits, pod, { container, to });
   if (violation === null) return null;
@@ -404,10 +383,7 @@ function listFieldsOf(key: ResourceField | null, moving: readonly ResourceField[
   return same.length > 0 ? same : moving;
 }
 
-/**
- * Before Kubernetes 1.34 a memory limit goes down with a restart only.
- * Clauses: L33.
- */
+/** Before Kubernetes 1.34 a memory limit goes down with a restart only. Clauses: L33. */
 function memoryLowered({ input, container, direction, moving }: ResizeCandidate): Objection | null {
   if (direction === "up" || input.lowersMemoryLimits || container.restartsOn.memory) return null;
   if (!moving.includes("memory.limits")) return null;
@@ -425,10 +401,7 @@ function listStillWaiting({ input: { pod, room }, container, to, moving }: Resiz
   return moving.filter((key) => own.includes(key) && (room === null || (to[key] ?? 0) >= (container.spec[key] ?? 0)));
 }
 
-/**
- * resizePolicy RestartContainer restarts for a smaller request, too.
- * Clauses: C43.
- */
+/** resizePolicy RestartContainer restarts for a smaller request, too. Clauses: C43. */
 function restartAllowed(candidate: ResizeCandidate): Objection | null {
   const { autoscaler, container } = candidate;
   if (autoscaler.restartToShrink || !container.restartsOn.memory) return null;

@@ -63,10 +63,7 @@ export function reportAnswerOutcome(settled: AnswerOutcome, pod: string): Report
   return draft.finish();
 }
 
-/**
- * Returns whether some field of the pod waits for headroom on the node.
- * Clauses: L30, L30 to L33.
- */
+/** Returns whether some field of the pod waits for headroom on the node. Clauses: L30, L30 to L33. */
 export function isWaitingForNodeCapacity({ views }: PodState): boolean {
   for (const key in views) {
     const notified = views[key]?.notified ?? NOTHING_REPORTED;
@@ -189,10 +186,7 @@ function reportBlock(
   );
 }
 
-/**
- * It lasts as long as the pod and the policy: one event is enough.
- * Clauses: L6.
- */
+/** It lasts as long as the pod and the policy: one event is enough. Clauses: L6. */
 function reportRestartRequired(
   { why, ...subject }: NoticeSubject & { readonly why: string },
   draft: NoticeDraft,
@@ -203,10 +197,7 @@ function reportRestartRequired(
   draft.report(key, "shrink", "RestartRequired", () => blocked(subject, notice));
 }
 
-/**
- * Reports a kill that is not answered: one event in ten minutes, with the count of those since.
- * Clauses: L13.
- */
+/** Reports a kill that is not answered: one event in ten minutes, with the count of those since. Clauses: L13. */
 function reportOomKill(it: ContainerCase, draft: NoticeDraft): void {
   const { autoscaler, container, containerState: { endings, reflex }, input: { now, pod } } = it;
   if (endings.length === 0) return;

@@ -33,10 +33,7 @@ export function metricsRecovered({ autoscaler, container, pod }: NoticeSubject):
   return { autoscaler, name: "MetricsRecovered", message };
 }
 
-/**
- * Returns the event that a configured field cannot be compared with usage.
- * Clauses: C37.
- */
+/** Returns the event that a configured field cannot be compared with usage. Clauses: C37. */
 export function baselineUnavailable({ autoscaler, container, pod }: NoticeSubject, key: ResourceField): Notice {
   const message =
     `${key} of container "${container}" of pod "${pod}" is missing or zero: there is nothing to compare ` +
@@ -88,10 +85,7 @@ export interface OomKillDetails {
   readonly count: number;
 }
 
-/**
- * Returns the event that the container was OOM-killed and podfit does not raise the limit.
- * Clauses: L13.
- */
+/** Returns the event that the container was OOM-killed and podfit does not raise the limit. Clauses: L13. */
 export function oomKilled(
   { autoscaler, container, pod }: NoticeSubject,
   { why, limitBytes, count }: OomKillDetails,

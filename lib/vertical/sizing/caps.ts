@@ -52,10 +52,7 @@ export const CAPS = {
   partner,
 } as const satisfies Readonly<Record<string, Cap>>;
 
-/**
- * Returns whether `to` lies beyond `from` in that direction.
- * Clauses: C33, C34, C46.
- */
+/** Returns whether `to` lies beyond `from` in that direction. Clauses: C33, C34, C46. */
 export function moves(direction: Direction, from: number, to: number): boolean {
   return direction === "up" ? to > from : to < from;
 }
@@ -75,10 +72,7 @@ export interface Allowance {
 /** Nothing known is in the way. */
 export const ALLOWS_ALL: Allowance = { most: Infinity, by: null, least: 0 };
 
-/**
- * Returns the amounts that node and namespace allow for one field of a container.
- * Clauses: L30, L32.
- */
+/** Returns the amounts that node and namespace allow for one field of a container. Clauses: L30, L32. */
 export function computeAllowance(
   { pod, room, limits }: Surroundings,
   container: ContainerFacts,
@@ -187,10 +181,7 @@ function allowed(fitted: Fitted, { rule, direction, actual, allowance: { most, b
   return { to: (to - actual) * 100 >= actual * WORTH_PERCENT ? to : actual, cappedBy: by };
 }
 
-/**
- * A memory limit does not go below what is in use, and does not go down if that is not known.
- * Clauses: C46.
- */
+/** A memory limit does not go below what is in use, and does not go down if that is not known. Clauses: C46. */
 function memoryInUse(fitted: Fitted, { rule, direction, actual, memoryFloor }: CapContext): Fitted {
   if (rule.key !== "memory.limits" || direction === "up") return fitted;
   if (memoryFloor.kind === "unknown") return { to: actual, cappedBy: "memory in use" };
@@ -198,20 +189,14 @@ function memoryInUse(fitted: Fitted, { rule, direction, actual, memoryFloor }: C
   return fitted.to < floor || floor >= actual ? { to: floor, cappedBy: "memory in use" } : fitted;
 }
 
-/**
- * A limit that has killed is not gone back to for a day, nor near to it.
- * Clauses: L12.
- */
+/** A limit that has killed is not gone back to for a day, nor near to it. Clauses: L12. */
 function killFloor(fitted: Fitted, { rule, direction, killFloorBytes = 0 }: CapContext): Fitted {
   if (rule.key !== "memory.limits" || direction === "up") return fitted;
   const floor = roundUp(killFloorBytes, RESIZE_UNIT.memory);
   return fitted.to < floor ? { to: floor, cappedBy: "OOM kill" } : fitted;
 }
 
-/**
- * requests <= limits.
- * Clauses: C34.
- */
+/** requests <= limits. Clauses: C34. */
 function partner(fitted: Fitted, { rule, partner }: CapContext): Fitted {
   if (partner === null) return fitted;
   const isBeyond = rule.side === "requests" ? fitted.to > partner.amount : fitted.to < partner.amount;
