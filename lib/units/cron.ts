@@ -2,7 +2,7 @@
  * Cron schedules in a time zone, as robfig/cron 3.0.1, which KEDA uses.
  *
  * An expression is parsed to sets of values. The next time is searched field by field, and the search starts again when
- * a field wraps around, as robfig/cron does. docs/adr/cron.md says why croner is not used.
+ * a field wraps around, as robfig/cron does. docs/adr/0011-cron.md says why croner is not used.
  */
 import { type Parsed, quote } from "./untrusted.ts";
 
