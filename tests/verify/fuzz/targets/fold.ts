@@ -37,6 +37,8 @@ const UID = "uid-web-1";
 /** What passes until the next summary, what the container uses meanwhile, and what becomes of the text. */
 interface Step {
   readonly passMs: number;
+  /** By how much the wall clock is set, ms. */
+  readonly setMs: number;
   readonly millicores: number;
   readonly memory: number;
   readonly spoilt: { readonly at: number; readonly remove: number; readonly text: string } | null;
@@ -49,8 +51,12 @@ const SPOILS = ["", "0", "9", "-", "1e300", "null", "{}", "[]", '"', ",", "}", "
 const step: fc.Arbitrary<Step> = fc.record({
   passMs: fc.oneof(
     { weight: 6, arbitrary: fc.constantFrom(10_000, 15_000, 60_000) },
-    { weight: 1, arbitrary: fc.constantFrom(0, 3_600_000, -7_200_000) },
+    { weight: 1, arbitrary: fc.constantFrom(0, 3_600_000) },
   ),
+  setMs: fc.oneof({ weight: 8, arbitrary: fc.constant(0) }, {
+    weight: 1,
+    arbitrary: fc.constantFrom(3_600_000, -7_200_000),
+  }),
   millicores: fc.constantFrom(1, 50, 150, 400, 1200, 9000),
   memory: fc.constantFrom(0, 2 ** 20, 120 * 2 ** 20, 250 * 2 ** 20, 2 ** 34),
   spoilt: fc.option(
@@ -120,12 +126,13 @@ export function playLife(drawn: Life): number {
   if (drawn.range !== null) namespaces.set(parseLimitRange(drawn.range as LimitRange));
   if (drawn.quota !== null) namespaces.set(parseQuota(drawn.quota as ResourceQuota));
   let state: PodState = NEW_POD_STATE;
-  let [now, counterNs, requests] = [START, 1e9, 0];
+  let [now, wallAheadMs, counterNs, requests] = [START, 0, 1e9, 0];
   for (const one of drawn.steps) {
     now += one.passMs;
+    wallAheadMs += one.setMs;
     // A millicore for a millisecond is 1000 ns.
-    counterNs += one.millicores * 1000 * Math.abs(one.passMs);
-    const around = { pod, autoscaler, now, limits: namespaces.find("shop") };
+    counterNs += one.millicores * 1000 * one.passMs;
+    const around = { pod, autoscaler, now, wallAheadMs, limits: namespaces.find("shop") };
     const turn = observe(state, around, toObservation(toText(one, { now, counterNs }), now), one.answer);
     state = turn.state;
     requests += turn.requests;
@@ -156,6 +163,7 @@ interface Around {
   readonly pod: PodFacts;
   readonly autoscaler: Autoscaler;
   readonly now: number;
+  readonly wallAheadMs: number;
   readonly limits: SizeInput["limits"];
 }
 
@@ -170,6 +178,7 @@ function toObservation(text: string, nodeNow: number): Observation {
 function observe(before: PodState, around: Around, observation: Observation, came: Answer): Turn {
   const input: SizeInput = {
     now: around.now,
+    wallAheadMs: around.wallAheadMs,
     pod: around.pod,
     contenders: [around.autoscaler],
     observation,
