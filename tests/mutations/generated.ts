@@ -57,7 +57,7 @@ export const GENERATED: Readonly<Record<string, number>> = {
   L20: 6,
   L21: 6,
   L22: 7,
-  L23: 4,
+  L23: 3,
   L30: 9,
   L31: 3,
   L32: 9,

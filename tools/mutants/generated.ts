@@ -46,7 +46,7 @@ const FILES_AT_ONCE = 12;
 
 /** How many mutants a clause may try. */
 function countTries(needed: number): number {
-  return needed === 0 ? 0 : needed * 3 + 6;
+  return needed === 0 ? 0 : needed * 4 + 12;
 }
 
 /** Leaves the copies' sources changed. */

@@ -39,6 +39,8 @@ interface Verdict {
   /** The key of the test that failed. */
   readonly test: string;
   readonly why: string;
+  /** It goes on in this process. */
+  readonly isEndless?: boolean;
 }
 
 /** `spoilt`: the test fails without the mutant too. */
@@ -101,7 +103,7 @@ const switches = globalThis as unknown as Switches;
 const { setTimeout, clearTimeout } = globalThis;
 const [jobFile = "", resultFile = ""] = Deno.args;
 
-const ENDLESS = "it does not end";
+const ENDLESS = "its loops do not end";
 
 let [rounds, maxRounds] = [0, Infinity];
 let underTest: { readonly id: number; readonly test: string } | null = null;
@@ -199,7 +201,7 @@ async function runMutants({ runs, need }: MutantJob): Promise<void> {
     write({ kind: "begun", id });
     const verdict = await judge(id, tests);
     write(verdict);
-    if (verdict.kind === "spoilt" || (verdict.kind === "killed" && verdict.why === ENDLESS)) return;
+    if (verdict.kind === "spoilt" || verdict.isEndless) return;
     if (verdict.kind === "killed") killed++;
   }
 }
@@ -224,7 +226,7 @@ async function judge(id: number, keys: MutantRun["tests"]): Promise<Verdict> {
     if (error === null) continue;
     const why = error instanceof Error ? error.message.split("\n")[0] ?? "" : String(error);
     const failed = { id, test: key, why };
-    if (isTimeout) return { kind: "killed", ...failed };
+    if (isTimeout) return { kind: "killed", ...failed, isEndless: true };
     await new Promise((done) => setTimeout(done, 0));
     const control = await runTest(test.name, test.body, limits);
     if (control.error !== null) return { kind: "spoilt", ...failed };
@@ -270,7 +272,7 @@ async function runTest(name: string, body: Body, limits: Limits): Promise<Ran> {
   let isTimeout = false;
   const timer = setTimeout(() => {
     isTimeout = true;
-    reject(new Error(ENDLESS));
+    reject(new Error(`it is not done in ${Math.round(limits.timeoutMs / 1000)} seconds`));
   }, limits.timeoutMs);
   onStray = (error) => reject(error ?? "no reason");
   try {

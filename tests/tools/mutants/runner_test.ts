@@ -97,9 +97,15 @@ Deno.test("a job ends when enough mutants are killed", async () => {
   assertEquals(describe(await run(toJob([1, 7], 1))), ["begun 1", "killed 1: next() counts up (C1)", "ended"]);
 });
 
-Deno.test("a job ends after what spoils the next run, what does not end, and what ends the process", async () => {
+Deno.test("a job ends after what spoils the next run, what catches its own end, and what ends the process; not after a mere loop", async () => {
   assertEquals(describe(await run(toJob([2, 1]))), ["begun 2", "spoilt 2: next() counts up (C1)", "ended"]);
-  assertEquals(describe(await run(toJob([3, 1]))), ["begun 3", "killed 3: next() begins again", "ended"]);
+  assertEquals(describe(await run(toJob([3, 1]))), [
+    "begun 3",
+    "killed 3: next() begins again",
+    "begun 1",
+    "killed 1: next() counts up (C1)",
+    "ended",
+  ]);
   assertEquals(describe(await run(toJob([4, 1]))), ["begun 4", "killed 4: next() begins again"]);
   assertEquals(describe(await run(toJob([5, 1]))), ["begun 5"]);
 });
