@@ -92,7 +92,17 @@ export class TreeCopy implements AsyncDisposable {
     await Deno.writeTextFile(resultFile, "");
     const { KUBECONFIG: _, ...env } = Deno.env.toObject();
     const process = new Deno.Command(Deno.execPath(), {
-      args: ["run", "--quiet", "--no-check", "-P=test", "tools/mutants/runner.ts", jobFile, resultFile],
+      args: [
+        "run",
+        "--preload",
+        "tests/support/setup.ts",
+        "--quiet",
+        "--no-check",
+        "-P=test",
+        "tools/mutants/runner.ts",
+        jobFile,
+        resultFile,
+      ],
       cwd: this.root,
       clearEnv: true,
       env: { ...env, NO_COLOR: "1" },

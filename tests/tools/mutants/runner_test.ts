@@ -9,6 +9,7 @@ const IS_ON = "globalThis.podfitMutant ===";
 
 const FILES: Readonly<Record<string, string>> = {
   "deno.json": '{ "permissions": { "test": { "read": true, "write": true } } }',
+  "tests/support/setup.ts": "globalThis.isSetUp = true;\n",
   "lib/a.ts": `let spoilt = 0;
 export function next(n: number): number {
   globalThis.podfitEnter?.(0);
@@ -22,7 +23,7 @@ export function next(n: number): number {
 `,
   "tests/a_test.ts": `import { next } from "../lib/a.ts";
 const expect = (is: boolean) => { if (!is) throw new Error("no"); };
-Deno.test("next() counts up (C1)", () => expect(next(1) === 2));
+Deno.test("next() counts up (C1)", () => expect(globalThis.isSetUp && next(1) === 2));
 Deno.test({ name: "next() begins again", fn: async (t) => {
   await t.step("after nine (C2, C3)", () => expect(next(10) === 0));
 } });
