@@ -95,7 +95,7 @@ export interface Served {
   readonly because: string | null;
 }
 
-/** What one poll of a node gave. `findAt` is epoch ms by podfit's clock. */
+/** What one poll of a node gave. `readAt` is epoch ms by podfit's clock. */
 export type Reading =
   | {
     readonly kind: "usage";

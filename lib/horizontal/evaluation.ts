@@ -18,7 +18,7 @@ import {
   type ScalingMetric,
 } from "./external_metrics.ts";
 import { computeExternalMetrics, countFailures, hasTriggerInFallback } from "./fallback.ts";
-import type { Proposal } from "./replica_calculator.ts";
+import type { ReplicasProposal } from "./replica_calculator.ts";
 
 /** The values of the triggers in one loop. */
 export interface Evaluation {
@@ -80,7 +80,7 @@ export function reportActivation(object: ScaledObject, values: TriggerValues): r
 interface ScalingValues extends TriggerValues {
   readonly readings: TriggerReadings;
   /** One for each scaling metric, in their order; empty if none was computed. */
-  readonly proposals: readonly Proposal[];
+  readonly proposals: readonly ReplicasProposal[];
 }
 
 /** Returns the reports of a scaling loop, in the order of the triggers, the formula last. */
@@ -102,7 +102,7 @@ export function reportScaling(object: ScaledObject, ticked: ScalingValues): read
 
 const EMPTY_REPORT = { value: null, error: null, isActive: null, proposal: null };
 
-function reportExternal({ trigger, result }: ExternalMetric, proposal: Proposal | null): TriggerReport {
+function reportExternal({ trigger, result }: ExternalMetric, proposal: ReplicasProposal | null): TriggerReport {
   const { index, type, metricName } = trigger;
   const hasValue = result.kind === "value" || result.kind === "fallback";
   return {
@@ -116,7 +116,7 @@ function reportExternal({ trigger, result }: ExternalMetric, proposal: Proposal 
   };
 }
 
-function reportComposite(composite: CompositeMetric, proposal: Proposal | null): TriggerReport {
+function reportComposite(composite: CompositeMetric, proposal: ReplicasProposal | null): TriggerReport {
   const report = composite.kind === "value"
     ? { value: milliToDouble(composite.milli), error: null }
     : { value: null, error: composite.error };
@@ -127,7 +127,7 @@ function reportComposite(composite: CompositeMetric, proposal: Proposal | null):
 /** Usage is the sum over all pods that have a metric, in cores or bytes. */
 function reportResource(
   { index, type }: ResourceTrigger,
-  { readings, proposal }: { readonly readings: TriggerReadings; readonly proposal: Proposal | null },
+  { readings, proposal }: { readonly readings: TriggerReadings; readonly proposal: ReplicasProposal | null },
 ): TriggerReport {
   const reading = readings.get(index);
   const sum = reading?.kind === "pods"
@@ -138,7 +138,7 @@ function reportResource(
   return { index, type, metricName: type, value, error, isActive: null, proposal: toProposalReport(proposal) };
 }
 
-function toProposalReport(proposal: Proposal | null): ProposalReport | null {
+function toProposalReport(proposal: ReplicasProposal | null): ProposalReport | null {
   if (proposal?.kind !== "proposal") return null;
   const { replicas, lo, hi, ratio, ready, unready, missing } = proposal;
   return { replicas, lo, hi, ratio, ready, unready, missing };

@@ -34,7 +34,7 @@ export interface ContainerRates {
 /** When and where usage was read. */
 interface RateContext {
   readonly pod: PodFacts;
-  /** `findAt` of the reading: podfit's clock, epoch ms. */
+  /** `readAt` of the reading: podfit's clock, epoch ms. */
   readonly readAt: number;
   /** The capacity of the node. */
   readonly capacity: NodeCapacity;

@@ -10,7 +10,7 @@ import type { Behavior, MetricType, ResourceTarget } from "../model/scaled_objec
 import type { Resource } from "../units/resources.ts";
 
 /** Replicas, or why there is not a number. */
-export type Proposal =
+export type ReplicasProposal =
   | (ProposalReport & {
     readonly kind: "proposal";
     /** Why it keeps replicas although one baseline alone would change them. */
@@ -178,14 +178,14 @@ export interface ValueInput {
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
  * Clauses: R38, R39.
  */
-export function proposeByValue(input: ValueInput): Proposal {
+export function proposeByValue(input: ValueInput): ReplicasProposal {
   return input.metricType === "AverageValue" ? proposeByAverage(input) : proposeByWhole(input);
 }
 
 /** The controller treats a negative sum of such a metric as an overflow, and so as the largest value. */
 const MAX_VALUE = 2n ** 63n - 1n;
 
-function proposeByAverage({ valueMilli, targetMilli, statusReplicas, tolerance }: ValueInput): Proposal {
+function proposeByAverage({ valueMilli, targetMilli, statusReplicas, tolerance }: ValueInput): ReplicasProposal {
   const value = Number(valueMilli < 0n ? MAX_VALUE : valueMilli);
   const target = Number(targetMilli);
   // Without pods this is infinite or NaN.
@@ -194,7 +194,7 @@ function proposeByAverage({ valueMilli, targetMilli, statusReplicas, tolerance }
   return toValueProposal(replicas, Number.isFinite(ratio) ? ratio : null, 0);
 }
 
-function proposeByWhole({ valueMilli, targetMilli, replicas, readyPods, tolerance }: ValueInput): Proposal {
+function proposeByWhole({ valueMilli, targetMilli, replicas, readyPods, tolerance }: ValueInput): ReplicasProposal {
   const ratio = Number(valueMilli) / Number(targetMilli);
   if (isWithin(ratio, tolerance)) return toValueProposal(replicas, ratio, readyPods ?? 0);
   if (readyPods === null) {
@@ -208,13 +208,13 @@ function proposeByWhole({ valueMilli, targetMilli, replicas, readyPods, toleranc
   return toValueProposal(toReplicas(ratio * readyPods), ratio, readyPods);
 }
 
-function toValueProposal(replicas: number, ratio: number | null, ready: number): Proposal {
+function toValueProposal(replicas: number, ratio: number | null, ready: number): ReplicasProposal {
   return { kind: "proposal", replicas, lo: replicas, hi: replicas, ratio, ready, unready: 0, missing: 0 };
 }
 
-type ComputedProposal = Extract<Proposal, { readonly kind: "proposal" }>;
+type ComputedProposal = Extract<ReplicasProposal, { readonly kind: "proposal" }>;
 
-type FailedProposal = Extract<Proposal, { readonly kind: "failed" }>;
+type FailedProposal = Extract<ReplicasProposal, { readonly kind: "failed" }>;
 
 /** `decider`: the first of the largest proposals. `message` is for the condition HPAActive. */
 export type NeedResult =
@@ -226,7 +226,7 @@ export type NeedResult =
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go
  * Clauses: R40.
  */
-export function chooseNeed(proposals: readonly Proposal[], replicas: number): NeedResult {
+export function chooseNeed(proposals: readonly ReplicasProposal[], replicas: number): NeedResult {
   const failed = proposals.filter((one): one is FailedProposal => one.kind === "failed");
   const computed = proposals.filter((one): one is ComputedProposal => one.kind === "proposal");
   const decider = computed.reduce<ComputedProposal | null>(

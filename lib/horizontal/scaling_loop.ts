@@ -34,7 +34,13 @@ import {
   type ScalingMetric,
 } from "./external_metrics.ts";
 import { proposeByPods, reportWideGrowth } from "./joint/proposal.ts";
-import { chooseNeed, type NeedResult, type Proposal, proposeByValue, toTolerance } from "./replica_calculator.ts";
+import {
+  chooseNeed,
+  type NeedResult,
+  proposeByValue,
+  type ReplicasProposal,
+  toTolerance,
+} from "./replica_calculator.ts";
 
 /** One observation of the loop. */
 interface ScalingFacts {
@@ -140,7 +146,7 @@ export interface ScalingInput {
   /** With paused directions disabled; `null` = none. */
   readonly behavior: Behavior | null;
   /** In the order of the triggers. Called only if replicas are within the bounds. */
-  readonly propose: () => readonly Proposal[];
+  readonly propose: () => readonly ReplicasProposal[];
   /** The names of the metrics in messages, in the same order. */
   readonly metricNames?: readonly string[];
 }
@@ -156,7 +162,7 @@ export interface ScalingOutcome {
   readonly need: number | null;
   readonly stabilized: number | null;
   /** Empty if none was computed. */
-  readonly proposals: readonly Proposal[];
+  readonly proposals: readonly ReplicasProposal[];
   /** HPAActive, AbleToScale and ScalingLimited as the controller sets them; absent = unchanged. */
   readonly conditions: Conditions;
 }
@@ -265,7 +271,7 @@ interface ProposalFacts {
 }
 
 /** Returns the proposal of one trigger or of the formula. Clauses: R34, R35, R36, R37, R38, R39, R61. */
-function proposeFor(subject: ScalingMetric, facts: ProposalFacts): Proposal {
+function proposeFor(subject: ScalingMetric, facts: ProposalFacts): ReplicasProposal {
   switch (subject.kind) {
     case "resource":
       return proposeForResource(subject, facts);
@@ -276,7 +282,10 @@ function proposeFor(subject: ScalingMetric, facts: ProposalFacts): Proposal {
   }
 }
 
-function proposeForResource(trigger: ResourceTrigger, { observation, input, behavior }: ProposalFacts): Proposal {
+function proposeForResource(
+  trigger: ResourceTrigger,
+  { observation, input, behavior }: ProposalFacts,
+): ReplicasProposal {
   const reading = observation.triggers.get(trigger.index);
   const { replicas } = observation.scale;
   if (reading?.kind === "pods") {
@@ -314,7 +323,7 @@ interface ValueTarget {
   readonly facts: ProposalFacts;
 }
 
-function proposeForValue(value: MetricValue, { name, targetMilli, metricType, facts }: ValueTarget): Proposal {
+function proposeForValue(value: MetricValue, { name, targetMilli, metricType, facts }: ValueTarget): ReplicasProposal {
   if ("error" in value || targetMilli === null) {
     const cause = "error" in value ? value.error : "it has no target";
     const message = `failed to get ${name} external metric: ${cause}`;

@@ -237,7 +237,7 @@ interface RequestOptions extends Collection {
  * - `expired`: the server no longer has the resource version or the continue token, or does not have it yet.
  * - `unreachable`: the request failed before an answer.
  * - `hung`: no answer came.
- * - `withoutResult`: a watch was answered, and not one whole line of it came.
+ * - `quiet`: a watch was answered, and not one whole line of it came.
  * - `dropped`: the connection ended within the body.
  * - `silent`: nothing more came after some lines of a watch, or no whole page of a list in its time.
  * - `malformed`: the answer is not what the API promises.

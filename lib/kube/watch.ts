@@ -40,7 +40,7 @@ export interface WatchOptions<T> extends Collection {
    * watch. A list shows it as well.
    */
   readonly onCurrent?: () => void;
-  /** Called for every failure before it is retried; with 0 failures for an object that `combineRuns` can't read. */
+  /** Called for every failure before it is retried; with 0 failures for an object that `project` can't read. */
   readonly onError: (error: Error, consecutiveFailures: number) => void;
   /**
    * Called when a watch has received nothing since its begin, not even a bookmark, and a list is requested instead.

@@ -57,7 +57,7 @@ interface PackedView extends ReadableView {
 interface PackedSampling {
   readonly newAt: number;
   readonly warming: boolean;
-  /** The instances of `dropLightBuckets` and `witness`; `null` where there is none. */
+  /** The instances of `anchor` and `witness`; `null` where there is none. */
   readonly instance: string | null;
   readonly witness: string | null;
   /** See `writeNumbers`. NaN = `null` or absent, which a state has nowhere else. */

@@ -78,6 +78,7 @@ export type Blocker =
 export interface ScaleWrite {
   readonly from: Scale;
   readonly replicas: number;
+  /** What decided: "poll" = the activation loop, "tick" = the scaling loop, a pause, or the end of the object. */
   readonly half: "poll" | "tick" | "paused" | "restore";
   /** When the loop was due. It dates what is recorded once the write is accepted, however late the answer comes. */
   readonly at: number;
@@ -89,7 +90,7 @@ export interface ScaleWrite {
 /** What became of a write. */
 export type ScaleAnswer =
   | { readonly kind: "accepted"; readonly replicas: number }
-  /** Somebody else wrote meanwhile, and replicas are others. */
+  /** Not written: something changed before the write, or podfit may not write now. */
   | { readonly kind: "dropped" }
   | { readonly kind: "refused"; readonly code: number; readonly message: string }
   | { readonly kind: "unanswered"; readonly message: string };
@@ -147,6 +148,7 @@ export interface RequestProblem {
 
 /** What one loop found and did. */
 export interface ReplicasReport {
+  /** "poll" = the activation loop, "tick" = the scaling loop. */
   readonly half: "poll" | "tick";
   readonly replicas: number;
   /** The number of replicas after this reconcile, if its write is accepted. */
@@ -167,7 +169,7 @@ export interface TriggerReport {
   readonly index: number;
   /** `composite` = the formula, which comes last. */
   readonly type: string;
-  /** Its metric's name; that of a cpu or memory trigger is `cpu`, `memoryCoordinate`. */
+  /** Its metric's name; that of a cpu or memory trigger is `cpu`, `memory`. */
   readonly metricName: string;
   /**
    * The value that counted: that of fallback too, and of a cpu or memory trigger the sum over its pods. `null` = there
@@ -185,8 +187,9 @@ export interface TriggerReport {
 /** How the scaling loop computed a trigger's proposal. */
 export interface ProposalReport {
   readonly replicas: number;
-  /** Where they differ the trigger is coupled. */
+  /** Replicas needed if the pods had their maximum requests. Equal to `hi` for a trigger that is not coupled. */
   readonly lo: number;
+  /** Replicas needed if the pods had their initial requests. */
   readonly hi: number;
   /** Of usage to target, by the run that decided; `null` where there is none. */
   readonly ratio: number | null;

@@ -190,7 +190,7 @@ interface WorkloadSource {
 export interface MetricsApiSource extends HttpSource {
   readonly kind: "metrics-api";
   readonly url: string;
-  /** As written, and checked against `formatResizes`. */
+  /** As written, and checked against `format`. */
   readonly valueLocation: string;
   readonly format: "json" | "prometheus" | "yaml";
   /** How the key is sent, and by which name; `null` = by TriggerAuthentication, or the default. */

@@ -237,9 +237,9 @@ export interface Histogram {
   /** A sample at this time weighs 1, one a half-life later weighs 2; epoch ms. */
   readonly at: number;
   readonly halfLifeMs: number;
-  /** The exponent of the first bucket: it holds usage in (RATIO^(top-1), RATIO^top], the next one what is below. */
+  /** The exponent of the first bucket: it holds usage in (BUCKET_RATIO^(top-1), BUCKET_RATIO^top], the next one what is below. */
   readonly top: number;
-  /** From the top down. The last of BUCKETS also holds everything smaller. */
+  /** From the top down. The last of HISTOGRAM_BUCKETS also holds everything smaller. */
   readonly weights: readonly number[];
 }
 

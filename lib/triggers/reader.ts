@@ -117,7 +117,7 @@ function toSecond(now: number): number {
   return Math.floor(now / 1000);
 }
 
-interface DueLoop {
+interface ReadRequest {
   readonly object: ScaledObject;
   readonly half: TriggerLoop;
   readonly second: number;
@@ -129,7 +129,7 @@ interface DueLoop {
  */
 function listServed(
   { last, polled }: ReaderMemory,
-  { object, half, second }: DueLoop,
+  { object, half, second }: ReadRequest,
 ): ReadonlyMap<number, ExternalReading> {
   const served = new Map<number, ExternalReading>();
   for (const trigger of listExternalTriggers(object)) {

@@ -13,7 +13,7 @@ import { askChoices } from "./gates/ask.ts";
 import { reportAnswerOutcome, reportEvaluation } from "./notices/notices.ts";
 import { nextEndingsFromSamples } from "./oom.ts";
 import { type CaseResult, toOutcome } from "./outcome.ts";
-import { nextPodFacts } from "./pod_facts.ts";
+import { nextAfterPodChange } from "./pod_facts.ts";
 import { isDecisionDue, listCases, listChoices, proposeSizes } from "./proposals.ts";
 import {
   applyRecommended,
@@ -39,7 +39,7 @@ export function decideSize(before: PodState, input: SizeInput): SizeOutcome {
 function decideOnPod({ state: before, input }: DecisionInput): SizeOutcome {
   const { now, pod } = input;
   // 1. What has happened: to the pod, and to the requests that were sent for it.
-  const settled = settlePod(nextPodFacts(before, input), input);
+  const settled = settlePod(nextAfterPodChange(before, input), input);
   const { scaled, enacted } = settled;
   if (input.observation.kind === "answered") {
     const { state, notices } = reportAnswerOutcome(settled, pod.name);

@@ -32,7 +32,7 @@ import { nextView } from "./streaks.ts";
  * Returns the state after the pod's facts; the same object if nothing changed, and for the answer to a request.
  * Clauses: C11, C13, C16, C31.
  */
-export function nextPodFacts(state: PodState, input: SizeInput): PodState {
+export function nextAfterPodChange(state: PodState, input: SizeInput): PodState {
   const { pod, contenders, now, wallAheadMs = 0 } = input;
   if (input.observation.kind === "answered" || isUnchanged(state, pod, contenders)) return state;
   const containers: Record<string, ContainerState> = {};

@@ -23,7 +23,7 @@ export interface LogLine {
 export interface Settings {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** A set of deno.json; `startContainer` by default, as an operator with a kubeconfig has it. */
+  /** A set of deno.json; `start` by default, as an operator with a kubeconfig has it. */
   readonly permissions?: "start" | "exec" | "daemon" | "lint";
   /** A module of the project that runs in the process before podfit does. */
   readonly preload?: string;

@@ -24,7 +24,7 @@ import { deepFreeze, pod, policy, resizeEntry, resources, SECOND, START, usage }
 export interface Load {
   readonly cpu?: number;
   readonly memory?: number;
-  /** With page cache; `null` = the source doesn't tell. As `memoryCoordinate` when not given. */
+  /** With page cache; `null` = the source doesn't tell. As `memory` when not given. */
   readonly cache?: number | null;
 }
 

@@ -1,7 +1,7 @@
 /** Pods, triggers and rules as the tick half gets them; a test says only what matters to it. */
 import type { PodReading } from "../../lib/model/replicas_decision.ts";
 import type { ScalingHistory } from "../../lib/model/replicas_state.ts";
-import type { Proposal } from "../../lib/horizontal/replica_calculator.ts";
+import type { ReplicasProposal } from "../../lib/horizontal/replica_calculator.ts";
 import type { ScalingInput } from "../../lib/horizontal/scaling_loop.ts";
 import type { Behavior, ResourceTrigger, ScalingRules } from "../../lib/model/scaled_object.ts";
 
@@ -48,11 +48,11 @@ export function behavior(up: Partial<ScalingRules> = {}, down: Partial<ScalingRu
   };
 }
 
-export function proposal(replicas: number): Extract<Proposal, { kind: "proposal" }> {
+export function proposal(replicas: number): Extract<ReplicasProposal, { kind: "proposal" }> {
   return { kind: "proposal", replicas, lo: replicas, hi: replicas, ratio: 1, ready: 1, unready: 0, missing: 0 };
 }
 
-export function failed(message = "no metrics"): Extract<Proposal, { kind: "failed" }> {
+export function failed(message = "no metrics"): Extract<ReplicasProposal, { kind: "failed" }> {
   return { kind: "failed", reason: "FailedGetExternalMetric", message };
 }
 

@@ -63,7 +63,7 @@ async function rewrite(name: string, stage: string): Promise<readonly TarEntry[]
   return Object.entries(contents).map(([file, content]) => ({ path: `podfit/cache/${file}`, mode: 0o644, content }));
 }
 
-/** Tables of the same shape and rows, sorted by their key, which comes first; `renameProgram` changes keys. */
+/** Tables of the same shape and rows, sorted by their key, which comes first; `rename` changes keys. */
 function copySorted(from: string, to: string, rename: (key: string) => string): void {
   using source = new DatabaseSync(from, { readOnly: true });
   using target = new DatabaseSync(to);

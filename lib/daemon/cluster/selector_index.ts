@@ -1,5 +1,5 @@
 /**
- * Which pods match a selector now? The sets are kept up to date pod by pod for all selectors in use. `HpaPods` holds
+ * Which pods match a selector now? The sets are kept up to date pod by pod for all selectors in use. `HpaPodSets` holds
  * the sets for the targets of HPAs, to find targets that share pods.
  */
 import type { WorkloadKind } from "../../model/autoscaler.ts";

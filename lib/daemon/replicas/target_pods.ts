@@ -153,7 +153,7 @@ interface MeteredPodsOptions {
 }
 
 /** The CPU and memory rates of a pod, and its recorded initial requests. */
-interface PodUsage {
+interface MeteredUsage {
   readonly rates: PodRates | null;
   readonly recorded: ResourcesByContainer | null;
 }
@@ -171,7 +171,7 @@ interface MeteredSet {
   readonly alone: readonly PodSet[];
 }
 
-const UNKNOWN_USAGE: PodUsage = { rates: null, recorded: null };
+const UNKNOWN_USAGE: MeteredUsage = { rates: null, recorded: null };
 
 /**
  * Keeps the rates and the initial requests of pods while a target uses them. Readings of nodes and changes of pods are
@@ -227,7 +227,7 @@ export class MeteredPods {
     for (const set of fresh) this.#options.onFresh?.(set);
   }
 
-  get(uid: string): PodUsage {
+  get(uid: string): MeteredUsage {
     return this.#entries.get(uid) ?? UNKNOWN_USAGE;
   }
 

@@ -231,7 +231,7 @@ function hasResizedPods(trigger: ResourceTrigger, pods: readonly WorkloadPod[], 
 
 /**
  * Returns by container the resource fields that must not shrink while a scale-in is pending, requests and limits. The
- * pods that stay will get more load. It is `Input.scaleInPending` of the pod's evaluation. `triggers` are those of the
+ * pods that stay will get more load. It is `SizeInput.scaleInPending` of the pod's evaluation. `triggers` are those of the
  * pod's ScaledObject.
  * Clauses: R86.
  */

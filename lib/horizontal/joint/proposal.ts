@@ -13,8 +13,8 @@ import {
   groupPods,
   type Groups,
   type GroupsProposal,
-  type Proposal,
   proposeByGroups,
+  type ReplicasProposal,
   type Tolerance,
 } from "../replica_calculator.ts";
 
@@ -29,8 +29,8 @@ export interface JointInput {
 }
 
 /** Returns a proposal. A failure has the HPA controller's words. Clauses: R33, R34, R35, R36, R37, R83. */
-export function proposeByPods(trigger: ResourceTrigger, input: JointInput): Proposal {
-  const fail = (cause: string): Proposal => ({
+export function proposeByPods(trigger: ResourceTrigger, input: JointInput): ReplicasProposal {
+  const fail = (cause: string): ReplicasProposal => ({
     kind: "failed",
     reason: trigger.container === null ? "FailedGetResourceMetric" : "FailedGetContainerResourceMetric",
     message: `failed to get ${trigger.type} ${
@@ -74,7 +74,7 @@ interface JointRuns {
 function combineRuns(
   { full, born, raised }: JointRuns,
   { replicas, groups }: { readonly replicas: number; readonly groups: Groups },
-): Proposal {
+): ReplicasProposal {
   const lo = Math.min(full.replicas, born.replicas);
   const hi = raised === null ? born.replicas : Math.max(born.replicas, Math.min(raised.replicas, replicas));
   const counts = { ready: groups.ready.length, unready: groups.unready.length, missing: groups.missing.length };
@@ -114,7 +114,7 @@ const WIDE_GROWTH = 4n;
 interface GrowthFacts {
   readonly subjects: readonly ScalingMetric[];
   /** One for each scaling metric, in their order; empty if none was computed: then nothing is known. */
-  readonly proposals: readonly Proposal[];
+  readonly proposals: readonly ReplicasProposal[];
   readonly readings: TriggerReadings;
 }
 
@@ -146,7 +146,7 @@ function hasWideGrowth({ target, baseline }: ResourceTrigger, reading: TriggerRe
 
 function toGrowthNotice(
   { type }: ResourceTrigger,
-  { lo, hi }: Extract<Proposal, { kind: "proposal" }>,
+  { lo, hi }: Extract<ReplicasProposal, { kind: "proposal" }>,
 ): ReplicasNotice {
   const message =
     `Pods may grow in place to more than ${WIDE_GROWTH} times the ${type} request that they were created with: ` +

@@ -15,7 +15,7 @@ function prometheus(metadata: Json = {}): Json {
   };
 }
 
-/** No trigger answers within an hour. `parseClock`, because the run exists only later. */
+/** No trigger answers within an hour. `readClock`, because the run exists only later. */
 function askInVain(readClock: () => Clock): AskTrigger {
   return async (_trigger, { signal }) => {
     await readClock().sleep(3_600_000, signal).catch(() => {});

@@ -1,9 +1,9 @@
 /** What all triggers together ask for (R40). */
 import { assert, assertEquals } from "#assert";
-import { chooseNeed, type Proposal } from "../../../lib/horizontal/replica_calculator.ts";
+import { chooseNeed, type ReplicasProposal } from "../../../lib/horizontal/replica_calculator.ts";
 import { failed, proposal } from "../../support/tick_builders.ts";
 
-function need(proposals: readonly Proposal[], replicas = 5): number | null {
+function need(proposals: readonly ReplicasProposal[], replicas = 5): number | null {
   const found = chooseNeed(proposals, replicas);
   return found.kind === "need" ? found.need : null;
 }

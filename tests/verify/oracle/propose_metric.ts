@@ -3,8 +3,8 @@ import type { PodFacts } from "../../../lib/model/pod.ts";
 import type { PodReading } from "../../../lib/model/replicas_decision.ts";
 import {
   computePodRequest,
-  type Proposal,
   proposeByValue,
+  type ReplicasProposal,
   toMilliAmount,
   toTolerance,
 } from "../../../lib/horizontal/replica_calculator.ts";
@@ -25,7 +25,7 @@ export interface MetricInput {
   readonly readyPods: number | null;
 }
 
-export function proposeMetric(metric: HpaMetric, input: MetricInput): Proposal {
+export function proposeMetric(metric: HpaMetric, input: MetricInput): ReplicasProposal {
   const { replicas, statusReplicas, readyPods, one, now, behavior } = input;
   const tolerance = toTolerance(behavior);
   if (metric.type === "External") {

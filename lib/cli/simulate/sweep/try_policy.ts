@@ -127,7 +127,7 @@ type Subjects =
 /** The objects of the files that take part in matching. */
 type Matched = Pick<ManifestObjects, "workloads" | "autoscalers" | "scaledObjects">;
 
-/** Autoscalers in mode `computeTargetSize` count as if they were applied, paused ones do not count. */
+/** Autoscalers in mode `recommend` count as if they were applied, paused ones do not count. */
 export function toSubjects({ workloads, autoscalers, scaledObjects }: Matched): Subjects {
   if (workloads.length === 0) {
     return refuse("no Deployment, StatefulSet, DaemonSet, ReplicaSet or Pod in the files: add it with a further -f");

@@ -1,6 +1,6 @@
 /**
  * The processes of the cluster of tests/cluster, by the process ids that its `up` noted: paused, killed, started again as
- * they were, and cut off. Whatever was done to them is put right by `toRestoringWrite`.
+ * they were, and cut off. Whatever was done to them is put right by `restore`.
  */
 import { systemClock } from "../../../../lib/runtime/clock.ts";
 
