@@ -36,6 +36,7 @@ function applyObservation(before: ReplicasState, input: ReplicasInput): Replicas
   const { scaledObject: object } = input.object;
   if (object === null) return applyBlocker(state, { kind: "invalid" }, input);
   if (observation.kind === "changed") return applyChange(state, observation.scale, { input, object });
+  // The early check can ask about an object that was paused a moment ago.
   if (input.object.isPaused) return skipWhilePaused(state, observation, input);
   switch (observation.kind) {
     case "poll":

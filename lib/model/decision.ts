@@ -35,7 +35,7 @@ export interface SizeInput {
   readonly limits: NamespaceLimits | null;
   /** False if the API server or the kubelet cannot lower a memory limit without a restart: before Kubernetes 1.34. */
   readonly lowersMemoryLimits: boolean;
-  /** A request of the pod has been sent and not answered yet: the pod is sampled and not resized. */
+  /** A request of the pod is queued, or was sent and not answered yet: the pod is sampled and not resized. */
   readonly inFlight: boolean;
   /** Decide everything, send nothing. */
   readonly dryRun: boolean;
@@ -75,7 +75,7 @@ export interface NodeCapacity {
 }
 
 /**
- * hold: no change is wanted. blocked: a change is wanted, and a gate objects. resize: it is sent. revert: a stuck
+ * hold: nothing to send: no change is wanted, usage is stale, or the size is at its bound or sent already. blocked: a change is wanted, and a gate objects. resize: it is sent. revert: a stuck
  * resize is taken back.
  */
 export type Decision =

@@ -16,6 +16,7 @@ export interface ReplicasInput {
   readonly now: number;
   /** How far the wall clock is ahead of `now`, ms; absent = 0. Times of pods and of the API server are wall times. */
   readonly wallAheadMs?: number;
+  /** The object as podfit knows it. Steps call the parsed object in it, `scaledObject`, just `object`. */
   readonly object: ScaledObjectFacts;
   readonly observation: ReplicasObservation;
   /** `--dry-run`: nothing is written. */

@@ -3,7 +3,8 @@
  * events.
  *
  * Pure. The daemon, `simulate`, `replay`, the demo and the tests call the same function. Its steps are the files of
- * this folder, in the order in which they are called here.
+ * this folder, in the order in which they are called here. `pod_facts.ts` already asks `oom.ts` for new kills and
+ * `streaks.ts` which streaks go on.
  */
 import type { SizeInput, SizeOutcome } from "../model/decision.ts";
 import { computeResizeStatus } from "../model/resize_status.ts";
@@ -45,7 +46,8 @@ function decideOnPod({ state: before, input }: DecisionInput): SizeOutcome {
     const { state, notices } = reportAnswerOutcome(settled, pod.name);
     return { state: { ...state, at: now }, decisions: [], notices, request: null, scaled, enacted, implausible: 0 };
   }
-  // 2. What the containers use. Samples and streaks advance whether or not a resize is possible.
+  // 2. What the containers use. Samples and streaks advance whether or not a resize is possible. The views in `used` are
+  // the old ones: the new ones are in `sampled` until `toOutcome` joins them.
   const { state: used, sampled, implausible } = sampleUsage(settled.state, input);
   const known = nextEndingsFromSamples(used, sampled, input);
   // 3. What is wanted of each container, in which size, and whether it may be.

@@ -76,7 +76,7 @@ interface ScaledObjectControllerOptions {
   readonly startAt: number;
 }
 
-type ControllerState =
+type ControllerPhase =
   | { readonly kind: "Running" }
   /** "check" = the check before each reconcile found it. "triggers" = the triggers of a loop cannot be asked. */
   | { readonly kind: "Blocked"; readonly by: "check" | "triggers" }
@@ -113,9 +113,9 @@ export class ScaledObjectController {
   readonly #reader: TriggerReader;
   readonly #schedule = new ReconcileSchedule();
   readonly #earlyCheck: EarlyScalingCheck;
-  #state: ControllerState = { kind: "Running" };
+  #phase: ControllerPhase = { kind: "Running" };
   #facts: ScaledObjectFacts;
-  #replicas: ReplicasState;
+  #replicasState: ReplicasState;
   #hasDecided = false;
   /** The last change of the object: "unseen" = no reconcile has seen it. "unwritten" = /scale does not show it yet. */
   #change: "unseen" | "unwritten" | "none" = "unseen";
@@ -136,14 +136,14 @@ export class ScaledObjectController {
     this.#pods = pods;
     this.#reader = reader;
     this.#facts = facts;
-    this.#replicas = seedReplicasState(facts.status, computeWallAheadMs(parts.clock));
+    this.#replicasState = seedReplicasState(facts.status, computeWallAheadMs(parts.clock));
     this.#earlyCheck = new EarlyScalingCheck({
       clock: parts.clock,
       computeUsage: parts.computeUsage,
       metered: parts.metered,
       pods: this.#listPods,
       preview: (observation, now) =>
-        decideReplicas(this.#replicas, { ...this.#toTimes(now), object: this.#facts, observation, dryRun: false }),
+        decideReplicas(this.#replicasState, { ...this.#toTimes(now), object: this.#facts, observation, dryRun: false }),
     });
     this.#schedule.follow(null, facts, startAt);
   }
@@ -153,8 +153,8 @@ export class ScaledObjectController {
   }
 
   /** `null` before the first decision. */
-  get state(): ReplicasState | null {
-    return this.#hasDecided ? this.#replicas : null;
+  get replicasState(): ReplicasState | null {
+    return this.#hasDecided ? this.#replicasState : null;
   }
 
   get hasCoupledTrigger(): boolean {
@@ -195,7 +195,7 @@ export class ScaledObjectController {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, canScale } = this.#parts;
-    while (!signal.aborted && this.#state.kind !== "Ended") {
+    while (!signal.aborted && this.#phase.kind !== "Ended") {
       this.#wakeUp = new AbortController();
       const now = clock.steady();
       const dueAt = canScale(this.#facts.namespace) ? this.#getDueAt(now) : now + UNKNOWN_RETRY_MS;
@@ -219,10 +219,11 @@ export class ScaledObjectController {
     if (this.#facts.isDeleting) return await this.#end(signal);
     const checked = await this.#checkBlockers(signal);
     if (checked.kind === "blocked") {
+      // Loops that are due are skipped. They are not made up for.
       this.#schedule.takeDue(clock.steady());
       return this.#block("check", checked.blocker);
     }
-    const wasBlocked = this.#state.kind === "Blocked" && this.#state.by === "check";
+    const wasBlocked = this.#phase.kind === "Blocked" && this.#phase.by === "check";
     if (wasBlocked) this.#enter({ kind: "Running" });
     if (needsFinalizerChange(this.#facts) && !dryRun) {
       if (!await setFinalizer(this.#facts, checked.object.restoresReplicas, signal)) this.#retry();
@@ -247,6 +248,7 @@ export class ScaledObjectController {
 
   /** Does not reject. */
   async #checkBlockers(signal: AbortSignal): Promise<BlockerCheckResult> {
+    // Used only before an HPA is deleted: its triggers must answer first.
     const tryTriggers = async (object: ScaledObject) => {
       const readings = await this.#askTriggers(object, { loop: "tick", at: this.#parts.clock.steady() }, signal);
       if (readings === null) return "the ScaledObject has changed in the meantime";
@@ -304,7 +306,7 @@ export class ScaledObjectController {
     }
     const { triggers, readyPods } = readings;
     this.#hasCoupledTrigger = readings.isCoupled ?? this.#hasCoupledTrigger;
-    if (this.#state.kind === "Blocked" && this.#state.by === "triggers") {
+    if (this.#phase.kind === "Blocked" && this.#phase.by === "triggers") {
       this.#enter({ kind: "Running" });
       this.#decide({ kind: "changed", scale }, { now });
       if (loop === "tick") this.#schedule.activateBy(clock.steady(), clock.steady());
@@ -354,12 +356,12 @@ export class ScaledObjectController {
     const { clock, sink, dryRun } = this.#parts;
     const { now, lateMs = 0, transferred = null } = context;
     const startedMs = clock.monotonic();
-    const before = this.#replicas;
+    const before = this.#replicasState;
     const warnings = this.#warnings.length > 0 ? { warnings: this.#warnings } : {};
     const input = { ...this.#toTimes(now), object: this.#facts, observation, dryRun, ...warnings };
     const decided = decideReplicas(before, input);
     const outcome = transferred === null ? decided : addTransferNotice(decided, transferred);
-    this.#replicas = outcome.state;
+    this.#replicasState = outcome.state;
     this.#hasDecided = true;
     sink.onPass({ before, input, outcome, tookMs: clock.monotonic() - startedMs, lateMs });
     return outcome;
@@ -395,8 +397,8 @@ export class ScaledObjectController {
   async #end(signal: AbortSignal): Promise<void> {
     const { clock, dryRun, setFinalizer } = this.#parts;
     const facts = this.#facts;
-    const ending = this.#state.kind === "Ending"
-      ? this.#state
+    const ending = this.#phase.kind === "Ending"
+      ? this.#phase
       : { kind: "Ending", startedMs: clock.monotonic(), isRestored: false } as const;
     this.#enter(ending);
     if (!ending.isRestored && !await this.#restore(facts, ending.startedMs, signal)) return this.#retry();
@@ -427,8 +429,8 @@ export class ScaledObjectController {
     return true;
   }
 
-  #enter(state: ControllerState): void {
-    if (this.#state.kind !== "Ended") this.#state = state;
+  #enter(state: ControllerPhase): void {
+    if (this.#phase.kind !== "Ended") this.#phase = state;
   }
 
   #retry(): void {

@@ -261,9 +261,9 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
         for (const holder of holders) {
           const controller = rows.get(holder)?.controller;
           const object = controller?.facts.scaledObject ?? null;
-          if (controller === undefined || object === null || controller.state === null) continue;
+          if (controller === undefined || object === null || controller.replicasState === null) continue;
           if (!controller.hasCoupledTrigger) continue;
-          const { isScaleInPending, scaledInAt } = controller.state;
+          const { isScaleInPending, scaledInAt } = controller.replicasState;
           const fields = () => listHeldFields(listResourceTriggers(object), getWorkloadPod(object, pod), now);
           return { ...(isScaleInPending && { scaleInPending: fields() }), ...(scaledInAt !== null && { scaledInAt }) };
         }
@@ -279,7 +279,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
 }
 
 function* listSnapshots(rows: ReadonlyMap<string, ControllerRow>): Generator<ScaledObjectSnapshot> {
-  for (const { controller: { facts, state } } of rows.values()) yield { facts, state };
+  for (const { controller: { facts, replicasState } } of rows.values()) yield { facts, state: replicasState };
 }
 
 /** The distance between two starts, ms. When all 15 s are used, some objects start together. */

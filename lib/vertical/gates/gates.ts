@@ -24,27 +24,49 @@ export type Gate = (candidate: ResizeCandidate) => Objection | null;
 
 /** All gates by name, in the order in which they are asked. */
 export const GATES = {
+  /** Usage is not older than 60 s. */
   fresh,
+  /** A new leader has seen two samples. */
   seenTwice,
+  /** Usage was low for the whole window. */
   lowForLong,
+  /** Bounds, step and target leave a way to go; headroom is `enoughLeft`. */
   withRoom,
+  /** The cooldown is over. */
   cooledDown,
+  /** Replicas are not about to fall. */
   scaledInFirst,
+  /** The memory above the new limit is free. */
   memoryFree,
+  /** No container restarts for less memory. */
   restartAllowed,
+  /** No kill or crash a short while ago. */
   crashFree,
+  /** The API server has not refused this size recently. */
   refusalsOver,
+  /** Node and quotas have headroom. */
   enoughLeft,
+  /** This Kubernetes lowers memory limits in place. */
   memoryLowered,
+  /** Limit ranges allow the size. */
   limitRangeKept,
+  /** The size is not sent already. */
   notCommanded,
+  /** The container runs. */
   running,
+  /** The pod is ready, or `after` has passed. */
   started,
+  /** `delay` is over. */
   delayed,
+  /** No other resize of the pod is under way. */
   resizeIdle,
+  /** The pod was seen again after a conflict. */
   conflictSettled,
+  /** The QoS class stays. */
   qosUnchanged,
+  /** Podfit may write. */
   notDryRun,
+  /** No other container of this pod is resized first. */
   siblingDone,
 } as const satisfies Readonly<Record<string, Gate>>;
 
