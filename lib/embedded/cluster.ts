@@ -16,7 +16,14 @@ import type { KubeletAnswers } from "./kubelet/kubelet.ts";
 import type { Limits } from "./kubelet/load_server.ts";
 import type { LoadSetting } from "./kubelet/loads.ts";
 import type { LoadRef } from "./kubelet/machine.ts";
-import { type ClusterNode, createProxy, type NodeAddress, type NodeSpec, startNode } from "./node.ts";
+import {
+  type ClusterNode,
+  createProxy,
+  type InterceptKubelet,
+  type NodeAddress,
+  type NodeSpec,
+  startNode,
+} from "./node.ts";
 import { createObjectsClient, type ObjectsClient } from "./objects_client.ts";
 import { ADMIN, type User } from "./server/http/access.ts";
 import { createAuthority } from "./server/http/certificates.ts";
@@ -36,6 +43,8 @@ export interface ClusterOptions {
   readonly tokens?: ReadonlyMap<string, User>;
   /** Those of the demo by default. */
   readonly controllers?: ControllerSet;
+  /** By default nothing disturbs the answers of kubelets. */
+  readonly interceptKubelet?: InterceptKubelet;
   /** More paths that kubelets answer. */
   readonly kubeletAnswers?: KubeletAnswers;
   /** Makes the server of another group, such as metrics.k8s.io. */
@@ -172,6 +181,7 @@ async function assemble(options: ClusterOptions, settle: OpenAddress): Promise<C
       onError,
       checkAccess,
       answers: kubeletAnswers,
+      intercept: options.interceptKubelet ?? ((handle) => handle),
     });
     nodes.set(name, stack.use(node));
     return node;

@@ -7,9 +7,7 @@ import { abortable } from "../runtime/tasks.ts";
 import { createKubelet, type Kubelet, type KubeletOptions } from "./kubelet/kubelet.ts";
 import type { Taint } from "./kubelet/register.ts";
 import type { NodeConfig } from "./model/state.ts";
-import { Faults } from "./server/http/faults.ts";
 import type { Proxy } from "./server/http/handler.ts";
-import { Refusal } from "./server/refusal.ts";
 
 /** The wanted properties of a node. The defaults are those of a small machine. */
 export interface NodeSpec extends Partial<Omit<NodeConfig, "hostIP" | "seed">> {
@@ -30,8 +28,6 @@ export interface ClusterNode extends AsyncDisposable {
   readonly name: string;
   readonly place: NodeAddress;
   readonly kubelet: Kubelet;
-  /** The faults of its kubelet's answers. */
-  readonly faults: Faults;
   /** A request to its address; hangs while it is lost. */
   readonly handle: Transport;
   readonly lose: () => Promise<void>;
@@ -39,23 +35,22 @@ export interface ClusterNode extends AsyncDisposable {
 }
 
 /** Starts a node, whose kubelet registers itself and runs the pods that are bound to it. */
-export function startNode({ name, spec, place, seed, ...options }: ClusterNodeOptions): ClusterNode {
+export function startNode({ name, spec, place, seed, intercept, ...options }: ClusterNodeOptions): ClusterNode {
   const { labels = {}, taints = [], skewMs = 0, ...config } = spec;
   const kubelet = createKubelet({
     ...options,
     skewMs,
     node: { config: { ...DEFAULTS, ...config, name, hostIP: place.host, seed }, port: place.port, labels, taints },
   });
-  const faults = new Faults(options.clock);
+  const answer = intercept(kubelet.handle, name);
   let life = startLife(kubelet);
   return {
     name,
     place,
     kubelet,
-    faults,
     async handle(request) {
       if (life.ending.signal.aborted) await abortable(new Promise<never>(() => {}), request.signal);
-      return await answerWithFaults(kubelet, request, faults);
+      return await answer(request);
     },
     lose: () => endLife(life),
     comeBack() {
@@ -101,7 +96,11 @@ interface ClusterNodeOptions extends Omit<KubeletOptions, "node" | "skewMs"> {
   readonly spec: NodeSpec;
   readonly place: NodeAddress;
   readonly seed: string;
+  readonly intercept: InterceptKubelet;
 }
+
+/** Makes the handler of a node's kubelet another one, which may disturb its answers. */
+export type InterceptKubelet = (handle: Transport, node: string) => Transport;
 
 const DEFAULTS: Omit<NodeConfig, "name" | "hostIP" | "seed"> = {
   cpuMillicores: 4000,
@@ -113,19 +112,6 @@ const DEFAULTS: Omit<NodeConfig, "name" | "hostIP" | "seed"> = {
   hasCadvisor: true,
   hasPsi: true,
 };
-
-/** A kubelet refuses in plain text. */
-async function answerWithFaults(kubelet: Kubelet, request: Request, faults: Faults): Promise<Response> {
-  const { method, url, signal } = request;
-  const effect = faults.next({ method, path: new URL(url).pathname, isWatch: false });
-  try {
-    await faults.strike(effect, signal);
-    return faults.spoil(await kubelet.handle(request), effect);
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    return new Response(error.message, { status: error.code, headers: { "content-type": "text/plain" } });
-  }
-}
 
 interface KubeletRun {
   readonly ending: AbortController;

@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals, assertMatch } from "#assert";
 import { autoscaler, deployment, pod } from "../e2e/support/workloads.ts";
-import type { Effect } from "../../lib/embedded/server/http/faults.ts";
+import type { Effect } from "../support/embedded/faults.ts";
 import type { Json } from "../support/api_objects.ts";
 import { ClusterRun } from "../support/cluster_run.ts";
 
@@ -149,12 +149,11 @@ Deno.test("C51 a kubelet that fails in any way is told of in its words, and read
   for (const [what, effect, words] of FAULTS) {
     await t.step(what, async () => {
       const since = podfit.log.length;
-      const node = run.cluster.nodes.get("node-1");
-      const fault = node?.faults.add({ path: /^\/stats/, effect });
+      const fault = run.cluster.faultsOf("node-1").add({ path: /^\/stats/, effect });
       await run.advance(90);
       const told = podfit.log.slice(since).filter(({ level }) => level === "WARN").map(({ message }) => message);
       assert(told.some((line) => words.test(line)), told.join("\n"));
-      fault?.[Symbol.dispose]();
+      fault[Symbol.dispose]();
       await run.advance(60);
       const { status } = await run.get("podresourceautoscalers/web");
       assertEquals(status.conditions.find(({ type }: Json) => type === "Metrics").status, "True");

@@ -80,8 +80,7 @@ Deno.test("C54 a node whose kubelet fails is served by metrics.k8s.io within a f
   await run.advance(60);
   assertEquals(await servedBy(podfit), ['podfit_nodes_by_usage_source{source="kubelet"} 4']);
   assertEquals(run.metricsAskedAt, []);
-  const kubelet = run.cluster.nodes.get("node-a");
-  const fault = kubelet?.faults.add({ path: /^\/stats/, effect: { kind: "refuse", code: 500 } });
+  const fault = run.cluster.faultsOf("node-a").add({ path: /^\/stats/, effect: { kind: "refuse", code: 500 } });
   await run.advance(75);
   assertEquals(await servedBy(podfit), [
     'podfit_nodes_by_usage_source{source="kubelet"} 3',
@@ -95,7 +94,7 @@ Deno.test("C54 a node whose kubelet fails is served by metrics.k8s.io within a f
     const request = Number.parseInt(await readRequest(run, name));
     assert(request >= 750 && request <= 920, `${name}: ${request}m`);
   }
-  fault?.[Symbol.dispose]();
+  fault[Symbol.dispose]();
   // Its kubelet was tried in vain for the last time up to two minutes before.
   await run.advance(420);
   assertEquals(await servedBy(podfit), [
@@ -118,7 +117,7 @@ Deno.test("C54 without a metrics-server a kubelet that fails is said to, and wha
     autoscaler("web", { target, containerName: "main", policy: { ...TIMES, cpu: { requests: SIDE } } }),
   );
   await run.advance(30);
-  run.cluster.nodes.get("node-a")?.faults.add({ path: /^\/stats/, effect: { kind: "refuse", code: 500 } });
+  run.cluster.faultsOf("node-a").add({ path: /^\/stats/, effect: { kind: "refuse", code: 500 } });
   await using podfit = run.startPodfitBy("auto");
   await run.advance(150);
   const { status } = await run.get("podresourceautoscalers/web");

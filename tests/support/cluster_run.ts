@@ -6,7 +6,6 @@ import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/cluster/facts.ts";
 import { createDaemon, type DaemonOptions } from "../../lib/daemon/daemon.ts";
 import type { CheckResult } from "../../lib/daemon/health.ts";
 import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts";
-import type { Cluster } from "../../lib/embedded/cluster.ts";
 import type { ApiServer } from "../../lib/kube/transport.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { parseAll } from "../../lib/runtime/yaml.ts";
@@ -17,7 +16,7 @@ import { openMetricsApi } from "../../lib/usage/metrics_api/watch.ts";
 import type { WatchUsage } from "../../lib/usage/source.ts";
 import type { Json } from "./api_objects.ts";
 import { type CgroupFilesOptions, createCgroupFiles } from "./embedded/cgroup_files.ts";
-import { type FullClusterOptions, startFullCluster } from "./embedded/full_cluster.ts";
+import { type FullCluster, type FullClusterOptions, startFullCluster } from "./embedded/full_cluster.ts";
 import { Pausable } from "./pausable.ts";
 import { VirtualClock } from "./virtual_clock.ts";
 
@@ -27,12 +26,12 @@ const KEDA_CRDS = ["scaledobject.yaml", "triggerauthentication.yaml", "clustertr
 
 export class ClusterRun implements AsyncDisposable {
   readonly clock: VirtualClock;
-  readonly cluster: Cluster;
+  readonly cluster: FullCluster;
   readonly errors: readonly unknown[];
   /** When metrics.k8s.io was asked for usage by podfit, monotonic ms. */
   readonly metricsAskedAt: number[] = [];
 
-  private constructor(cluster: Cluster, clock: VirtualClock, errors: readonly unknown[]) {
+  private constructor(cluster: FullCluster, clock: VirtualClock, errors: readonly unknown[]) {
     this.clock = clock;
     this.cluster = cluster;
     this.errors = errors;

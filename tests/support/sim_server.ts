@@ -2,11 +2,11 @@
  * The embedded API server under a virtual clock, with short ways to ask it something: one call is one request, in
  * process, and an answer is what came back.
  */
-import type { ApiServerOptions, EmbeddedApiServer } from "../../lib/embedded/server/http/handler.ts";
+import type { ApiServerOptions } from "../../lib/embedded/server/http/handler.ts";
 import { parseAll } from "../../lib/runtime/yaml.ts";
 import { formatTime } from "../../lib/units/time.ts";
 import type { Json } from "./api_objects.ts";
-import { createFullApiServer } from "./embedded/full_cluster.ts";
+import { createFullApiServer, type FullApiServer } from "./embedded/full_cluster.ts";
 import { VIRTUAL_START_AT, VirtualClock } from "./virtual_clock.ts";
 
 export const ORIGIN = "http://sim.test";
@@ -26,7 +26,7 @@ export interface CallOptions {
 
 export class SimServer {
   readonly clock: VirtualClock;
-  readonly api: EmbeddedApiServer;
+  readonly api: FullApiServer;
 
   constructor(options: Partial<ApiServerOptions> = {}) {
     this.clock = new VirtualClock();

@@ -25,6 +25,7 @@ import { createChecks } from "./custom/check.ts";
 import { validateDefinition } from "./custom/definition.ts";
 import { controlDaemonSets } from "./daemon_sets.ts";
 import { setLimitRangeDefaults } from "./limit_ranges.ts";
+import { Faults, interceptKubelet } from "./faults.ts";
 import { createMetricsServer } from "./metrics_server.ts";
 import { controlNodes } from "./node_lifecycle.ts";
 import { RESOURCE_METRICS } from "./resource_metrics.ts";
@@ -42,8 +43,13 @@ const FULL = {
   admission: ADMISSION,
 } satisfies Partial<ApiServerOptions>;
 
-export function createFullApiServer(options: ApiServerOptions): EmbeddedApiServer {
-  return createApiServer({ ...FULL, ...options });
+export interface FullApiServer extends EmbeddedApiServer {
+  readonly faults: Faults;
+}
+
+export function createFullApiServer(options: ApiServerOptions): FullApiServer {
+  const faults = new Faults(options.clock);
+  return { ...createApiServer({ ...FULL, interceptor: faults, ...options }), faults };
 }
 
 export interface FullClusterOptions extends ClusterOptions {
@@ -51,9 +57,33 @@ export interface FullClusterOptions extends ClusterOptions {
   readonly hasMetricsServer?: boolean;
 }
 
+export interface FullCluster extends Cluster {
+  readonly api: FullApiServer;
+  /** The faults of a kubelet's answers. */
+  readonly faultsOf: (node: string) => Faults;
+}
+
 /** In process; nothing of it listens anywhere. */
-export async function startFullCluster(options: FullClusterOptions): Promise<Cluster> {
-  return await startCluster(toFull(options));
+export async function startFullCluster(options: FullClusterOptions): Promise<FullCluster> {
+  const faults = new Faults(options.clock);
+  const perNode = new Map<string, Faults>();
+  const cluster = await startCluster({
+    ...toFull({ ...options, api: { interceptor: faults, ...options.api } }),
+    interceptKubelet(handle, node) {
+      const own = new Faults(options.clock);
+      perNode.set(node, own);
+      return interceptKubelet(handle, own);
+    },
+  });
+  return {
+    ...cluster,
+    api: { ...cluster.api, faults },
+    faultsOf(node) {
+      const found = perNode.get(node);
+      if (found === undefined) throw new Error(`Cannot find node "${node}"`);
+      return found;
+    },
+  };
 }
 
 /** On 127.0.0.1, over TLS. */

@@ -17,9 +17,16 @@ import { seed } from "../write/objects.ts";
 import { Access, type User } from "./access.ts";
 import { answerResource } from "./answer.ts";
 import { describe } from "./discovery.ts";
-import { type Asked, Faults } from "./faults.ts";
 import { Lister } from "./list.ts";
-import { type Answer, parsePath, readBody, type Target, toVerb } from "./request.ts";
+import {
+  type Answer,
+  type Interception,
+  type Interceptor,
+  parsePath,
+  readBody,
+  type Target,
+  toVerb,
+} from "./request.ts";
 import { answerReview } from "./reviews.ts";
 
 /** What an API server is made of. */
@@ -31,6 +38,8 @@ export interface ApiServerOptions extends CatalogOptions {
   readonly tokens?: ReadonlyMap<string, User>;
   /** By default a resize beyond the node is refused, and nothing else. */
   readonly admission?: Admission;
+  /** By default nothing is disturbed. */
+  readonly interceptor?: Interceptor;
   /** Changes that a watch can start from, per resource. */
   readonly historyLimit?: number;
   /** Answers `nodes/NAME/proxy/PATH` and `pods/NAME/proxy/PATH`, which are 503 without it. */
@@ -53,10 +62,9 @@ export type Proxy = (target: ProxyTarget, request: Request) => Promise<Response>
 
 /** An API server in this process. */
 export interface EmbeddedApiServer {
-  /** Answers a request. It rejects when the request's signal aborts or a fault breaks the connection. */
+  /** Answers a request. It rejects when the request's signal aborts or the interceptor breaks the connection. */
   readonly handle: (request: Request) => Promise<Response>;
   readonly store: Store;
-  readonly faults: Faults;
   readonly access: Access;
   /** From then on no watch and no page can go on from an earlier version. */
   readonly expireHistory: () => void;
@@ -72,23 +80,21 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
     proxy = null,
     aggregate = () => null,
     admission = CAPACITY_ADMISSION,
+    interceptor = { skewMs: 0, intercept: () => Promise.resolve(UNDISTURBED) },
   } = options;
   const store = new Store({ historyLimit });
-  const faults = new Faults(clock);
-  const now = () => clock.now() + faults.skewMs;
+  const now = () => clock.now() + interceptor.skewMs;
   const access = new Access(store, tokens);
   const context = {
     store,
     admission,
     catalog: new Catalog(store, options),
     lister: new Lister(() => clock.monotonic()),
-    faults,
     access,
   };
   seed(store, { now: now(), random });
   return {
     store,
-    faults,
     access,
     async handle(request) {
       request.signal.throwIfAborted();
@@ -105,23 +111,22 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
   async function answer(request: Request): Promise<Response> {
     const url = new URL(request.url);
     const isWatch = ["true", "1"].includes(url.searchParams.get("watch") ?? "");
-    const asked: Asked = { method: request.method, path: url.pathname, isWatch };
-    const effect = faults.next(asked);
+    const { method, signal } = request;
+    let interception = UNDISTURBED;
     try {
-      await faults.strike(effect, request.signal);
+      interception = await interceptor.intercept({ method, path: url.pathname, isWatch }, signal);
       const user = access.identify(request.headers.get("authorization"));
-      const answered = await respond(request, { url, user, asked });
-      const response = toResponse(answered, (watch) => faults.register(watch, asked, effect));
-      return faults.spoil(response, effect);
+      const answered = await respond(request, { url, user, isWatch });
+      return interception.change(toResponse(answered, interception.register));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      return faults.spoil(toRefused(error), effect);
+      return interception.change(toRefused(error));
     }
   }
 
   async function respond(
     request: Request,
-    { url, user, asked }: { readonly url: URL; readonly user: User; readonly asked: Asked },
+    { url, user, isWatch }: { readonly url: URL; readonly user: User; readonly isWatch: boolean },
   ): Promise<Answer | Response> {
     const { pathname } = url;
     const target = parsePath(pathname);
@@ -137,7 +142,7 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
       if (/^\/(healthz|livez|readyz)(\/|$)/.test(pathname)) return new Response("ok");
       return notServed();
     }
-    const verb = toVerb(request.method, target, asked.isWatch);
+    const verb = toVerb(request.method, target, isWatch);
     const { group, plural, subresource, namespace, name } = target;
     const resource = subresource === "" ? plural : `${plural}/${subresource}`;
     access.check(user, { verb, group, resource, namespace, name });
@@ -169,6 +174,8 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
     });
   }
 }
+
+const UNDISTURBED: Interception = { register: () => () => {}, change: (response) => response };
 
 /** The answer for an unknown path or group is neither a Status nor JSON. */
 function notServed(): Response {

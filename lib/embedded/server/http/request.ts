@@ -46,6 +46,28 @@ export interface Answer {
   readonly open?: (register: (watch: OpenWatch) => () => void) => ReadableStream<Uint8Array>;
 }
 
+/** A request as an interceptor sees it. */
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly isWatch: boolean;
+}
+
+/** Stands between a server and its clients, so that tests can disturb both. */
+export interface Interceptor {
+  /** How far the server's clock is ahead, in timestamps and in the Date header, in ms. */
+  readonly skewMs: number;
+  /** Waits, or rejects instead of an answer. Resolves with what happens to the answer. */
+  readonly intercept: (asked: Asked, signal: AbortSignal) => Promise<Interception>;
+}
+
+/** What happens to the answer to one request. */
+export interface Interception {
+  /** Receives a watch when it opens. Returns a function to call when it has ended. */
+  readonly register: (watch: OpenWatch) => () => void;
+  readonly change: (response: Response) => Response;
+}
+
 /**
  * What a path of the API names.
  * https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb

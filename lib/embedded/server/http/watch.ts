@@ -24,11 +24,11 @@ interface WatchOptions {
   readonly convert: ((object: JsonObject) => JsonObject) | null;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Receives the stream while it is open, so that a fault can break it. It returns how to end that. */
+  /** Receives the stream while it is open, so that tests can break it. It returns how to end that. */
   readonly register: (watch: OpenWatch) => () => void;
 }
 
-/** A watch that is open, for faults to break. */
+/** A watch that is open, for tests to break. */
 export interface OpenWatch {
   /** Ends it without an error. */
   readonly close: () => void;

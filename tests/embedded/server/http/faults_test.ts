@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "#assert";
 import { settleEventLoop } from "../../../support/virtual_clock.ts";
 import { CollectionFailure, fetchPage, type KubeObject } from "../../../../lib/kube/list.ts";
-import type { Fault } from "../../../../lib/embedded/server/http/faults.ts";
+import type { Fault } from "../../../support/embedded/faults.ts";
 import { ORIGIN, SimServer } from "../../../support/sim_server.ts";
 
 const PATH = "/api/v1/namespaces";

@@ -2,10 +2,12 @@
  * What can go wrong with the server on demand? A fault says which requests, and what happens to them.
  * A fault is data: which requests it matches, and what happens to them.
  */
-import type { Clock } from "../../../runtime/clock.ts";
-import { abortable } from "../../../runtime/tasks.ts";
-import { Refusal } from "../refusal.ts";
-import type { OpenWatch } from "./watch.ts";
+import type { Asked, Interception, Interceptor } from "../../../lib/embedded/server/http/request.ts";
+import type { OpenWatch } from "../../../lib/embedded/server/http/watch.ts";
+import { Refusal } from "../../../lib/embedded/server/refusal.ts";
+import type { Transport } from "../../../lib/kube/transport.ts";
+import type { Clock } from "../../../lib/runtime/clock.ts";
+import { abortable } from "../../../lib/runtime/tasks.ts";
 
 /** What happens to a request that a fault strikes. */
 export type Effect =
@@ -34,16 +36,8 @@ export interface Fault {
   readonly effect: Effect;
 }
 
-/** The properties of a request that a fault matches. */
-export interface Asked {
-  readonly method: string;
-  readonly path: string;
-  readonly isWatch: boolean;
-}
-
 /** The faults that are planted in a server, and the watches that they can break. */
-export class Faults {
-  /** How far the server's clock is ahead, in timestamps and in the Date header, in ms. */
+export class Faults implements Interceptor {
   skewMs = 0;
   readonly #clock: Clock;
   readonly #active = new Set<{ readonly fault: Fault; matched: number }>();
@@ -83,8 +77,18 @@ export class Faults {
     return () => releases.forEach((release) => release());
   }
 
+  /** Strikes the request with the fault that matches it, if there is one. */
+  async intercept(asked: Asked, signal: AbortSignal): Promise<Interception> {
+    const effect = this.#next(asked);
+    await this.#strike(effect, signal);
+    return {
+      register: (watch) => this.#register(watch, asked, effect),
+      change: (response) => spoil(response, effect),
+    };
+  }
+
   /** The effect that strikes this request; `null` where none does. */
-  next(asked: Asked): Effect | null {
+  #next(asked: Asked): Effect | null {
     let found: Effect | null = null;
     for (const active of this.#active) {
       const { after = 0, times = Infinity, effect } = active.fault;
@@ -96,7 +100,7 @@ export class Faults {
   }
 
   /** Before the answer: throws, waits, or does nothing. */
-  async strike(effect: Effect | null, signal: AbortSignal): Promise<void> {
+  async #strike(effect: Effect | null, signal: AbortSignal): Promise<void> {
     switch (effect?.kind) {
       case "slow":
         return await this.#clock.sleep(effect.ms, signal);
@@ -109,18 +113,8 @@ export class Faults {
     }
   }
 
-  /** The part of the answer that arrives. */
-  spoil(response: Response, effect: Effect | null): Response {
-    if (effect?.kind === "garbage") {
-      void response.body?.cancel();
-      return new Response(effect.text, { headers: { "content-type": "application/json" } });
-    }
-    if (effect?.kind !== "truncate" || response.body === null) return response;
-    return new Response(response.body.pipeThrough(cutAfter(effect.bytes)), response);
-  }
-
   /** Keeps an open watch at hand until the returned function is called. */
-  register(watch: OpenWatch, asked: Asked, effect: Effect | null): () => void {
+  #register(watch: OpenWatch, asked: Asked, effect: Effect | null): () => void {
     this.#watches.set(watch, asked);
     const over = new AbortController();
     if (effect?.kind === "closeWatch" || effect?.kind === "dropWatch" || effect?.kind === "silenceWatch") {
@@ -139,6 +133,30 @@ export class Faults {
   #listWatches(path: RegExp): readonly OpenWatch[] {
     return [...this.#watches].filter(([, asked]) => path.test(asked.path)).map(([watch]) => watch);
   }
+}
+
+/** The handler of a kubelet, struck by these faults. A kubelet refuses in plain text. */
+export function interceptKubelet(handle: Transport, faults: Faults): Transport {
+  return async (request) => {
+    const { method, url, signal } = request;
+    try {
+      const { change } = await faults.intercept({ method, path: new URL(url).pathname, isWatch: false }, signal);
+      return change(await handle(request));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return new Response(error.message, { status: error.code, headers: { "content-type": "text/plain" } });
+    }
+  };
+}
+
+/** The part of the answer that arrives. */
+function spoil(response: Response, effect: Effect | null): Response {
+  if (effect?.kind === "garbage") {
+    void response.body?.cancel();
+    return new Response(effect.text, { headers: { "content-type": "application/json" } });
+  }
+  if (effect?.kind !== "truncate" || response.body === null) return response;
+  return new Response(response.body.pipeThrough(cutAfter(effect.bytes)), response);
 }
 
 function isMatched({ method, path, isWatch }: Fault, asked: Asked): boolean {
