@@ -11,8 +11,7 @@ import { openDirectSource, type SummarySource } from "../usage/kubelet/fetch_sum
 import { uidOf } from "./controllers/cache.ts";
 import { type ControllerSet, DEMO_CONTROLLERS, runControllers } from "./controllers/controllers.ts";
 import { textAt } from "./json.ts";
-import { ADMIT_ALL, reviewAccess } from "./kubelet/access.ts";
-import type { KubeletAnswers } from "./kubelet/kubelet.ts";
+import type { CheckAccess, KubeletAnswers } from "./kubelet/kubelet.ts";
 import type { Limits } from "./kubelet/load_server.ts";
 import type { LoadSetting } from "./kubelet/loads.ts";
 import type { LoadRef } from "./kubelet/machine.ts";
@@ -25,7 +24,6 @@ import {
   startNode,
 } from "./node.ts";
 import { createObjectsClient, type ObjectsClient } from "./objects_client.ts";
-import { ADMIN, type User } from "./server/http/access.ts";
 import { createAuthority } from "./server/http/certificates.ts";
 import { type ApiServerOptions, createApiServer, type EmbeddedApiServer } from "./server/http/handler.ts";
 import { serve, type Served, toKubeconfig } from "./server/http/serve.ts";
@@ -39,8 +37,10 @@ export interface ClusterOptions {
   readonly seed?: string;
   /** One of them by default. */
   readonly nodes?: readonly NodeSpec[];
-  /** Bearer tokens and their users. Without them neither the API server nor kubelets ask for one. */
-  readonly tokens?: ReadonlyMap<string, User>;
+  /** The token of the kubelets and controllers; without it they send none. */
+  readonly internalToken?: string;
+  /** By default every caller may read from kubelets. The client is that of a kubelet. */
+  readonly checkKubeletAccess?: (client: ObjectsClient) => CheckAccess;
   /** Those of the demo by default. */
   readonly controllers?: ControllerSet;
   /** By default nothing disturbs the answers of kubelets. */
@@ -131,13 +131,12 @@ const ORIGIN = "https://embedded.cluster";
 type OpenAddress = (handle: Transport, index: number) => Promise<NodeAddress & AsyncDisposable>;
 
 async function assemble(options: ClusterOptions, settle: OpenAddress): Promise<Cluster> {
-  const { clock, seed = "podfit", tokens, controllers = DEMO_CONTROLLERS, kubeletAnswers = {}, onError = () => {} } =
-    options;
+  const { clock, seed = "podfit", controllers = DEMO_CONTROLLERS, kubeletAnswers = {}, onError = () => {} } = options;
   const stack = new AsyncDisposableStack();
   let drawn = 0;
   const random = () => draw([seed, "random", drawn++]);
   const nodes = new Map<string, ClusterNode>();
-  const token = tokens === undefined ? null : INTERNAL_TOKEN;
+  const token = options.internalToken ?? null;
   const extension = options.extend?.({ nodes, store: () => api.store, clock, token });
   const api: EmbeddedApiServer = createApiServer({
     ...options.api,
@@ -145,7 +144,6 @@ async function assemble(options: ClusterOptions, settle: OpenAddress): Promise<C
     random,
     proxy: createProxy(nodes, token),
     aggregate: extension?.answer ?? (() => null),
-    ...(tokens === undefined ? {} : { tokens: new Map([...tokens, [INTERNAL_TOKEN, ADMIN]]) }),
   });
   const connect = (token: string | null = null) => toServer(api, token);
   const internal = connect(token);
@@ -153,7 +151,7 @@ async function assemble(options: ClusterOptions, settle: OpenAddress): Promise<C
   const { signal } = ending;
   const client = createObjectsClient({ server: internal, clock, agent: "kubectl", signal });
   const kubeletClient = createObjectsClient({ server: internal, clock, agent: "kubelet", signal });
-  const checkAccess = tokens === undefined ? ADMIT_ALL : reviewAccess(kubeletClient);
+  const checkAccess = options.checkKubeletAccess?.(kubeletClient);
   const controlled = runControllers({ ...controllers, server: internal, clock, random, onError }, signal);
   const extended = extension?.run(signal);
   stack.defer(async () => {
@@ -179,7 +177,7 @@ async function assemble(options: ClusterOptions, settle: OpenAddress): Promise<C
       clock,
       random,
       onError,
-      checkAccess,
+      ...(checkAccess === undefined ? {} : { checkAccess }),
       answers: kubeletAnswers,
       intercept: options.interceptKubelet ?? ((handle) => handle),
     });
@@ -216,9 +214,6 @@ async function assemble(options: ClusterOptions, settle: OpenAddress): Promise<C
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
-
-/** The token of the kubelets and controllers. */
-const INTERNAL_TOKEN = "embedded-cluster";
 
 function toServer({ handle }: EmbeddedApiServer, token: string | null): ApiServer {
   return {

@@ -1,7 +1,7 @@
 /** metrics.k8s.io of the embedded cluster, as metrics-server serves it. */
 import { assert, assertEquals, assertMatch } from "#assert";
 import { pod } from "../e2e/support/workloads.ts";
-import { ADMIN } from "../../lib/embedded/server/http/access.ts";
+import { ADMIN } from "../support/embedded/access.ts";
 import type { Json } from "../support/api_objects.ts";
 import { ClusterRun } from "../support/cluster_run.ts";
 

@@ -4,8 +4,8 @@
  */
 import { createKubelet, type Kubelet, type KubeletOptions } from "../../lib/embedded/kubelet/kubelet.ts";
 import type { NodeConfig } from "../../lib/embedded/model/state.ts";
-import type { ApiServerOptions } from "../../lib/embedded/server/http/handler.ts";
 import type { Json } from "./api_objects.ts";
+import type { FullApiServerOptions } from "./embedded/full_cluster.ts";
 import { RESOURCE_METRICS } from "./embedded/resource_metrics.ts";
 import { expectOk, ORIGIN, SimServer } from "./sim_server.ts";
 
@@ -25,7 +25,7 @@ export const NODE: NodeConfig = {
 };
 
 export interface KubeletRunOptions extends Partial<Omit<KubeletOptions, "server">> {
-  readonly server?: Partial<ApiServerOptions>;
+  readonly server?: Partial<FullApiServerOptions>;
 }
 
 export class KubeletRun implements AsyncDisposable {

@@ -2,11 +2,10 @@
  * The embedded API server under a virtual clock, with short ways to ask it something: one call is one request, in
  * process, and an answer is what came back.
  */
-import type { ApiServerOptions } from "../../lib/embedded/server/http/handler.ts";
 import { parseAll } from "../../lib/runtime/yaml.ts";
 import { formatTime } from "../../lib/units/time.ts";
 import type { Json } from "./api_objects.ts";
-import { createFullApiServer, type FullApiServer } from "./embedded/full_cluster.ts";
+import { createFullApiServer, type FullApiServer, type FullApiServerOptions } from "./embedded/full_cluster.ts";
 import { VIRTUAL_START_AT, VirtualClock } from "./virtual_clock.ts";
 
 export const ORIGIN = "http://sim.test";
@@ -28,7 +27,7 @@ export class SimServer {
   readonly clock: VirtualClock;
   readonly api: FullApiServer;
 
-  constructor(options: Partial<ApiServerOptions> = {}) {
+  constructor(options: Partial<FullApiServerOptions> = {}) {
     this.clock = new VirtualClock();
     let seed = 1;
     // Any sequence of numbers, the same in each run.

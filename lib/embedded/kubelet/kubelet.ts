@@ -14,7 +14,6 @@ import type { JsonObject } from "../json.ts";
 import type { KubeletEvent } from "../model/event.ts";
 import type { NodeState, PodStatus } from "../model/state.ts";
 import { createObjectsClient, findErrorCode, type ObjectsClient } from "../objects_client.ts";
-import { ADMIT_ALL, type CheckAccess } from "./access.ts";
 import { createLoadServer, type LoadServer } from "./load_server.ts";
 import { Machine, type Share } from "./machine.ts";
 import { keepRegistered, type NodeOptions } from "./register.ts";
@@ -30,10 +29,17 @@ export interface KubeletOptions {
   readonly onError?: (error: unknown) => void;
   /** How far its clock is ahead of the others', in ms. */
   readonly skewMs?: number;
+  /** By default every caller may read. */
   readonly checkAccess?: CheckAccess;
   /** More paths that it answers. */
   readonly answers?: KubeletAnswers;
 }
+
+/** Resolves with a refusal, or with `null` for a caller that is allowed to read. */
+export type CheckAccess = (request: Request, node: string) => Promise<Response | null>;
+
+/** The default: every caller may read. */
+export const ADMIT_ALL: CheckAccess = () => Promise.resolve(null);
 
 /** The answers of a kubelet to GET, by path. */
 export type KubeletAnswers = Readonly<Record<string, (machine: Machine) => Response>>;

@@ -172,11 +172,6 @@ export function tooLargeBody(limitBytes: number): Refusal {
   return new Refusal(413, { message, reason: "RequestEntityTooLarge" });
 }
 
-/** 401 for an unknown token. */
-export function unauthorized(): Refusal {
-  return new Refusal(401, { message: "Unauthorized", reason: "Unauthorized" });
-}
-
 /** 504 for a version that is still to come. */
 export function tooLargeVersion(asked: string, current: number): Refusal {
   return new Refusal(504, {

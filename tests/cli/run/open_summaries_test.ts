@@ -4,7 +4,7 @@ import { StartError } from "../../../lib/cli/command/process.ts";
 import { chooseKubeletCredential, openSummaries } from "../../../lib/cli/run/open_source.ts";
 import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
 import type { ServedCluster } from "../../../lib/embedded/cluster.ts";
-import { ADMIN } from "../../../lib/embedded/server/http/access.ts";
+import { ADMIN } from "../../support/embedded/access.ts";
 import { connect } from "../../../lib/kube/http_transport.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";

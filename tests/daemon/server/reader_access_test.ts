@@ -3,7 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { type Access, openReaderAccess } from "../../../lib/daemon/server/reader_access.ts";
 import { createClient } from "../../../lib/kube/client.ts";
 import { settleEventLoop } from "../../support/virtual_clock.ts";
-import { ADMIN, type User } from "../../../lib/embedded/server/http/access.ts";
+import { ADMIN, type User } from "../../support/embedded/access.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { ORIGIN, SimServer } from "../../support/sim_server.ts";
 

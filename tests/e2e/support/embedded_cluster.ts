@@ -4,7 +4,7 @@
  */
 import type { Cluster } from "../../../lib/embedded/cluster.ts";
 import { isObject, type JsonObject } from "../../../lib/embedded/json.ts";
-import { ADMIN } from "../../../lib/embedded/server/http/access.ts";
+import { ADMIN } from "../../support/embedded/access.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
 import { parseAll } from "../../../lib/runtime/yaml.ts";
 import { startFullCluster } from "../../support/embedded/full_cluster.ts";

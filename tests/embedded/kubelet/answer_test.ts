@@ -1,6 +1,6 @@
 /** What a kubelet's own server answers, and to whom. */
 import { assertEquals, assertMatch } from "#assert";
-import { reviewAccess } from "../../../lib/embedded/kubelet/access.ts";
+import { reviewAccess } from "../../support/embedded/kubelet_access.ts";
 import { createObjectsClient } from "../../../lib/embedded/objects_client.ts";
 import { KubeletRun } from "../../support/kubelet_run.ts";
 import { ORIGIN } from "../../support/sim_server.ts";

@@ -20,20 +20,25 @@ import {
 } from "../../../lib/embedded/server/http/handler.ts";
 import { BUILT_IN } from "../../../lib/embedded/server/kinds/catalog.ts";
 import type { ResourceType } from "../../../lib/embedded/server/kinds/resource_type.ts";
+import type { Clock } from "../../../lib/runtime/clock.ts";
+import { Access, ADMIN, type User } from "./access.ts";
 import { ADMISSION } from "./admission.ts";
 import { createChecks } from "./custom/check.ts";
 import { validateDefinition } from "./custom/definition.ts";
 import { controlDaemonSets } from "./daemon_sets.ts";
 import { setLimitRangeDefaults } from "./limit_ranges.ts";
 import { Faults, interceptKubelet } from "./faults.ts";
+import { reviewAccess } from "./kubelet_access.ts";
 import { createMetricsServer } from "./metrics_server.ts";
 import { controlNodes } from "./node_lifecycle.ts";
 import { RESOURCE_METRICS } from "./resource_metrics.ts";
+import { createAuthorize } from "./reviews.ts";
 import { controlStatefulSets } from "./stateful_sets.ts";
 
 /** What the rows of lib leave out. */
 const MORE: Readonly<Record<string, Partial<ResourceType>>> = {
   customresourcedefinitions: { validate: validateDefinition },
+  serviceaccounts: { subresources: ["token"] },
   limitranges: { setDefaults: setLimitRangeDefaults },
 };
 
@@ -45,14 +50,41 @@ const FULL = {
 
 export interface FullApiServer extends EmbeddedApiServer {
   readonly faults: Faults;
+  readonly access: Access;
 }
 
-export function createFullApiServer(options: ApiServerOptions): FullApiServer {
-  const faults = new Faults(options.clock);
-  return { ...createApiServer({ ...FULL, interceptor: faults, ...options }), faults };
+export interface FullApiServerOptions extends ApiServerOptions {
+  /** Bearer tokens. Without them, a request without a token is the administrator's. */
+  readonly tokens?: ReadonlyMap<string, User>;
+}
+
+export function createFullApiServer({ tokens, ...options }: FullApiServerOptions): FullApiServer {
+  const control = createControl(options.clock, tokens);
+  return control.complete(createApiServer({ ...FULL, ...control.options, ...options }));
+}
+
+/** Faults and rights of an API server that is about to be created. */
+function createControl(clock: Clock, tokens: ReadonlyMap<string, User> | null = null) {
+  const faults = new Faults(clock);
+  let access: Access | null = null;
+  return {
+    options: {
+      interceptor: faults,
+      createAuthorize(parts) {
+        access = new Access(parts.store, tokens);
+        return createAuthorize(access, parts);
+      },
+    } satisfies Partial<ApiServerOptions>,
+    complete(api: EmbeddedApiServer): FullApiServer {
+      if (access === null) throw new Error("Cannot complete an API server that was not created with these options");
+      return { ...api, faults, access };
+    },
+  };
 }
 
 export interface FullClusterOptions extends ClusterOptions {
+  /** Bearer tokens and their users. Without them neither the API server nor kubelets ask for one. */
+  readonly tokens?: ReadonlyMap<string, User>;
   /** Whether `metrics.k8s.io` is served; it is not, by default. */
   readonly hasMetricsServer?: boolean;
 }
@@ -65,10 +97,10 @@ export interface FullCluster extends Cluster {
 
 /** In process; nothing of it listens anywhere. */
 export async function startFullCluster(options: FullClusterOptions): Promise<FullCluster> {
-  const faults = new Faults(options.clock);
+  const control = createControl(options.clock, withInternal(options.tokens));
   const perNode = new Map<string, Faults>();
   const cluster = await startCluster({
-    ...toFull({ ...options, api: { interceptor: faults, ...options.api } }),
+    ...toFull({ ...options, api: { ...control.options, ...options.api } }),
     interceptKubelet(handle, node) {
       const own = new Faults(options.clock);
       perNode.set(node, own);
@@ -77,7 +109,7 @@ export async function startFullCluster(options: FullClusterOptions): Promise<Ful
   });
   return {
     ...cluster,
-    api: { ...cluster.api, faults },
+    api: control.complete(cluster.api),
     faultsOf(node) {
       const found = perNode.get(node);
       if (found === undefined) throw new Error(`Cannot find node "${node}"`);
@@ -88,7 +120,14 @@ export async function startFullCluster(options: FullClusterOptions): Promise<Ful
 
 /** On 127.0.0.1, over TLS. */
 export async function serveFullCluster(options: FullClusterOptions): Promise<ServedCluster> {
-  return await serveCluster(toFull(options));
+  const control = createControl(options.clock, withInternal(options.tokens));
+  return await serveCluster(toFull({ ...options, api: { ...control.options, ...options.api } }));
+}
+
+const INTERNAL_TOKEN = "embedded-cluster";
+
+function withInternal(tokens: ReadonlyMap<string, User> | undefined): ReadonlyMap<string, User> | null {
+  return tokens === undefined ? null : new Map([...tokens, [INTERNAL_TOKEN, ADMIN]]);
 }
 
 const CONTROLLERS: ControllerSet = {
@@ -105,12 +144,13 @@ const CONTROLLERS: ControllerSet = {
   ],
 };
 
-function toFull({ hasMetricsServer = false, ...options }: FullClusterOptions): ClusterOptions {
+function toFull({ hasMetricsServer = false, tokens, ...options }: FullClusterOptions): ClusterOptions {
   return {
     ...options,
     api: { ...FULL, ...options.api },
     controllers: CONTROLLERS,
     kubeletAnswers: RESOURCE_METRICS,
+    ...(tokens === undefined ? {} : { internalToken: INTERNAL_TOKEN, checkKubeletAccess: reviewAccess }),
     ...(hasMetricsServer ? { extend: createMetricsServer } : {}),
   };
 }

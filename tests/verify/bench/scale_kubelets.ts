@@ -3,8 +3,7 @@
  * server and nothing runs between two requests: a model is moved up to the time at which it is asked.
  */
 import { systemClock } from "../../../lib/runtime/clock.ts";
-import { ADMIT_ALL } from "../../../lib/embedded/kubelet/access.ts";
-import { createAnswer } from "../../../lib/embedded/kubelet/kubelet.ts";
+import { ADMIT_ALL, createAnswer } from "../../../lib/embedded/kubelet/kubelet.ts";
 import { nodeConfig, readTemplate, startMachine, type World } from "./scale_world.ts";
 import { hearMessages, say } from "./scale_worker.ts";
 

@@ -5,7 +5,7 @@
 import type { JsonObject } from "../../../lib/embedded/json.ts";
 import { toNode, toNodeStatus } from "../../../lib/embedded/kubelet/register.ts";
 import { createObjectsClient, type ObjectsClient } from "../../../lib/embedded/objects_client.ts";
-import { ADMIN } from "../../../lib/embedded/server/http/access.ts";
+import { ADMIN } from "../../support/embedded/access.ts";
 import { createAuthority } from "../../../lib/embedded/server/http/certificates.ts";
 import type { EmbeddedApiServer } from "../../../lib/embedded/server/http/handler.ts";
 import { serve, toKubeconfig } from "../../../lib/embedded/server/http/serve.ts";

@@ -2,8 +2,7 @@
  * A cluster for thousands of pods: the embedded API server, and kubelets that only answer with usage and enact resizes.
  * No scheduler, no controllers: pods are put where they are to be, and cost next to nothing.
  */
-import type { User } from "../../../lib/embedded/server/http/access.ts";
-import type { EmbeddedApiServer } from "../../../lib/embedded/server/http/handler.ts";
+import type { User } from "../../support/embedded/access.ts";
 import { setPodDefaults } from "../../../lib/embedded/server/kinds/pods.ts";
 import type { Clock } from "../../../lib/runtime/clock.ts";
 import { parseAll } from "../../../lib/runtime/yaml.ts";
@@ -16,7 +15,7 @@ import {
   nodeObject,
   podObject,
 } from "../../support/api_objects.ts";
-import { createFullApiServer } from "../../support/embedded/full_cluster.ts";
+import { createFullApiServer, type FullApiServer } from "../../support/embedded/full_cluster.ts";
 import { type SummaryAnswer, toSummaryAnswer } from "./summaries.ts";
 
 /** What a cluster is made of. */
@@ -77,7 +76,7 @@ interface Measured {
 
 /** Objects, usage, and resizes that are enacted when `enact` is called. */
 export class PlainCluster {
-  readonly api: EmbeddedApiServer;
+  readonly api: FullApiServer;
   readonly #options: PlainOptions;
   readonly #byNode = new Map<string, Map<string, Measured>>();
   /** Names, by namespace, of pods whose resize is not enacted yet. */

@@ -4,7 +4,7 @@
  */
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { type Authority, createAuthority } from "../../../lib/embedded/server/http/certificates.ts";
-import type { User } from "../../../lib/embedded/server/http/access.ts";
+import type { User } from "../../support/embedded/access.ts";
 import { serve, type Served } from "../../../lib/embedded/server/http/serve.ts";
 import type { Transport } from "../../../lib/kube/transport.ts";
 import { parseAmount } from "../../../lib/units/quantity.ts";

@@ -15,7 +15,7 @@ import {
 } from "../refusal.ts";
 import type { Entry } from "../store.ts";
 import { patchObject } from "../write/patch.ts";
-import { bindPod, patchScale, toScale, toTokenAnswer, updateScale } from "../write/subresources.ts";
+import { bindPod, patchScale, toScale, updateScale } from "../write/subresources.ts";
 import {
   createObject,
   deleteObject,
@@ -78,7 +78,9 @@ export function answerResource(context: AnswerContext, request: ResourceRequest)
       parseVersion(query.get("resourceVersion") ?? "");
       return show(before as Entry, { ...request, context, type });
     case "create":
-      return answerPart(context, write, { ...request, before: before as Entry });
+      if (subresource !== "binding") throw methodNotAllowed();
+      bindPod(write, before as Entry, toSent(body));
+      return toSuccess({ code: 201 });
     case "update":
       return show(updateObject(write, before as Entry, { sent: toSent(body) }), { ...request, context, type });
     case "patch": {
@@ -108,21 +110,6 @@ function show(entry: Entry, { accept, context: { now }, type, query, code = 200 
   const metadata = { resourceVersion: textAt(entry.object, "metadata", "resourceVersion") };
   const include = query.get("includeObject") ?? "Metadata";
   return { code, text: JSON.stringify(toTable([entry.object], { type, now, metadata, include })) };
-}
-
-/** POST to something that an object has. */
-function answerPart(
-  { access, random, now }: AnswerContext,
-  write: WriteContext,
-  { target, body: { value: body }, before }: ResourceRequest & { readonly before: Entry },
-): Answer {
-  if (target.subresource === "binding") {
-    bindPod(write, before, toSent(body));
-    return toSuccess({ code: 201 });
-  }
-  if (target.subresource !== "token") throw methodNotAllowed();
-  const token = access.createServiceAccountToken({ namespace: target.namespace ?? "", name: target.name, random });
-  return { code: 201, text: JSON.stringify(toTokenAnswer(body, { token, now })) };
 }
 
 function answerScale(

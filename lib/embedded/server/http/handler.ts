@@ -14,12 +14,14 @@ import { Refusal } from "../refusal.ts";
 import { Store } from "../store.ts";
 import { type Admission, CAPACITY_ADMISSION } from "../write/admission.ts";
 import { seed } from "../write/objects.ts";
-import { Access, type User } from "./access.ts";
 import { answerResource } from "./answer.ts";
 import { describe } from "./discovery.ts";
 import { Lister } from "./list.ts";
 import {
   type Answer,
+  type Authorize,
+  type AuthorizeParts,
+  type Caller,
   type Interception,
   type Interceptor,
   parsePath,
@@ -27,15 +29,14 @@ import {
   type Target,
   toVerb,
 } from "./request.ts";
-import { answerReview } from "./reviews.ts";
 
 /** What an API server is made of. */
 export interface ApiServerOptions extends CatalogOptions {
   readonly clock: Clock;
   /** A number in [0, 1), such as Math.random gives. */
   readonly random: () => number;
-  /** Bearer tokens. Without them, a request without a token is the administrator's. */
-  readonly tokens?: ReadonlyMap<string, User>;
+  /** By default every caller may do everything. */
+  readonly createAuthorize?: (parts: AuthorizeParts) => Authorize;
   /** By default a resize beyond the node is refused, and nothing else. */
   readonly admission?: Admission;
   /** By default nothing is disturbed. */
@@ -65,7 +66,6 @@ export interface EmbeddedApiServer {
   /** Answers a request. It rejects when the request's signal aborts or the interceptor breaks the connection. */
   readonly handle: (request: Request) => Promise<Response>;
   readonly store: Store;
-  readonly access: Access;
   /** From then on no watch and no page can go on from an earlier version. */
   readonly expireHistory: () => void;
 }
@@ -75,7 +75,7 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
   const {
     clock,
     random,
-    tokens = null,
+    createAuthorize = () => () => ADMINISTRATOR,
     historyLimit = 10_000,
     proxy = null,
     aggregate = () => null,
@@ -84,18 +84,16 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
   } = options;
   const store = new Store({ historyLimit });
   const now = () => clock.now() + interceptor.skewMs;
-  const access = new Access(store, tokens);
+  const authorize = createAuthorize({ store, random, now });
   const context = {
     store,
     admission,
     catalog: new Catalog(store, options),
     lister: new Lister(() => clock.monotonic()),
-    access,
   };
   seed(store, { now: now(), random });
   return {
     store,
-    access,
     async handle(request) {
       request.signal.throwIfAborted();
       const response = await abortable(answer(request), request.signal);
@@ -115,8 +113,8 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
     let interception = UNDISTURBED;
     try {
       interception = await interceptor.intercept({ method, path: url.pathname, isWatch }, signal);
-      const user = access.identify(request.headers.get("authorization"));
-      const answered = await respond(request, { url, user, isWatch });
+      const caller = authorize(request.headers.get("authorization"));
+      const answered = await respond(request, { url, caller, isWatch });
       return interception.change(toResponse(answered, interception.register));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -126,18 +124,18 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
 
   async function respond(
     request: Request,
-    { url, user, isWatch }: { readonly url: URL; readonly user: User; readonly isWatch: boolean },
+    { url, caller, isWatch }: { readonly url: URL; readonly caller: Caller; readonly isWatch: boolean },
   ): Promise<Answer | Response> {
     const { pathname } = url;
     const target = parsePath(pathname);
     const body = await readBody(request);
     if (target !== null && request.method === "POST") {
-      const review = answerReview(pathname, { review: isObject(body.value) ? body.value : {}, user, access });
-      if (review !== null) return { code: 201, text: JSON.stringify(review) };
+      const answered = caller.answer(pathname, isObject(body.value) ? body.value : {});
+      if (answered !== null) return { code: 201, text: JSON.stringify(answered) };
     }
     const description = target === null || target.name === "" ? describe(pathname, context.catalog.all()) : null;
     if (target === null || description !== null) {
-      access.check(user, { verb: request.method.toLowerCase(), path: pathname });
+      caller.check({ verb: request.method.toLowerCase(), path: pathname });
       if (description !== null) return { code: 200, text: JSON.stringify(description) };
       if (/^\/(healthz|livez|readyz)(\/|$)/.test(pathname)) return new Response("ok");
       return notServed();
@@ -145,7 +143,7 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
     const verb = toVerb(request.method, target, isWatch);
     const { group, plural, subresource, namespace, name } = target;
     const resource = subresource === "" ? plural : `${plural}/${subresource}`;
-    access.check(user, { verb, group, resource, namespace, name });
+    caller.check({ verb, group, resource, namespace, name });
     if (subresource === "proxy" && proxy !== null) {
       return await proxy({ plural, namespace, name, path: target.rest }, request);
     }
@@ -174,6 +172,8 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
     });
   }
 }
+
+const ADMINISTRATOR: Caller = { check() {}, answer: () => null };
 
 const UNDISTURBED: Interception = { register: () => () => {}, change: (response) => response };
 

@@ -3,13 +3,12 @@
  */
 import type { Clock } from "../../../runtime/clock.ts";
 import { parse as parseYaml } from "../../../runtime/yaml.ts";
-import type { Json } from "../../json.ts";
+import type { Json, JsonObject } from "../../json.ts";
 import type { Catalog } from "../kinds/catalog.ts";
 import type { ResourceType } from "../kinds/resource_type.ts";
 import { badRequest, tooLargeBody, unsupportedMediaType } from "../refusal.ts";
 import type { Store } from "../store.ts";
 import type { Admission } from "../write/admission.ts";
-import type { Access } from "./access.ts";
 import type { Lister } from "./list.ts";
 import type { OpenWatch } from "./watch.ts";
 
@@ -19,7 +18,6 @@ export interface AnswerContext {
   readonly admission: Admission;
   readonly catalog: Catalog;
   readonly lister: Lister;
-  readonly access: Access;
   readonly clock: Clock;
   readonly now: number;
   readonly random: () => number;
@@ -44,6 +42,36 @@ export interface Answer {
   readonly text: string;
   /** Opens the stream of a watch, whose body it is instead of the text. */
   readonly open?: (register: (watch: OpenWatch) => () => void) => ReadableStream<Uint8Array>;
+}
+
+/** A right is needed for a resource, or for a path outside of them. */
+export type Attributes =
+  | { readonly verb: string; readonly path: string }
+  | {
+    readonly verb: string;
+    readonly group: string;
+    /** The plural name with its subresource: `pods/resize`. */
+    readonly resource: string;
+    readonly namespace: string | null;
+    readonly name: string;
+  };
+
+/** The sender of a request. */
+export interface Caller {
+  /** Throws a Refusal for what the caller may not do. */
+  readonly check: (asked: Attributes) => void;
+  /** Answers a POST that asks about rights or for a token; `null` for any other. Throws a Refusal. */
+  readonly answer: (path: string, body: JsonObject) => JsonObject | null;
+}
+
+/** Returns the caller that a header `Authorization` names. Throws a Refusal for an unknown token. */
+export type Authorize = (authorization: string | null) => Caller;
+
+/** What callers and their rights are found with. */
+export interface AuthorizeParts {
+  readonly store: Store;
+  readonly random: () => number;
+  readonly now: () => number;
 }
 
 /** A request as an interceptor sees it. */

@@ -156,7 +156,7 @@ const ROWS: readonly Row[] = [
     setDefaults: setEventDefaults,
     validate: validateEvent,
   },
-  { plural: "serviceaccounts", kind: "ServiceAccount", shortNames: ["sa"], subresources: ["token"] },
+  { plural: "serviceaccounts", kind: "ServiceAccount", shortNames: ["sa"] },
   {
     plural: "configmaps",
     kind: "ConfigMap",

@@ -2,18 +2,7 @@
  * How are subresources read and written? The scale of a workload, the binding of a pod, and tokens.
  */
 import { formatTime } from "../../../units/time.ts";
-import {
-  at,
-  isObject,
-  type Json,
-  type JsonObject,
-  listAt,
-  numberAt,
-  objectAt,
-  openAt,
-  textAt,
-  textsAt,
-} from "../../json.ts";
+import { at, isObject, type Json, type JsonObject, listAt, numberAt, objectAt, textAt, textsAt } from "../../json.ts";
 import { apiVersionOf, type ResourceType, type ScalePaths } from "../kinds/resource_type.ts";
 import { badRequest, cannotHandle, conflict, invalid, invalidValue, Refusal } from "../refusal.ts";
 import type { Entry } from "../store.ts";
@@ -102,18 +91,6 @@ export function bindPod({ store, type, now, isDryRun }: WriteContext, before: En
     spec: { ...objectAt(object, "spec"), nodeName: node },
     status: { ...objectAt(object, "status"), conditions: [...others, scheduled] },
   });
-}
-
-/** A TokenRequest with its answer. */
-export function toTokenAnswer(
-  request: Json,
-  { token, now }: { readonly token: string; readonly now: number },
-): JsonObject {
-  const answer: JsonObject = isObject(request) ? structuredClone(request) : {};
-  const seconds = numberAt(answer, "spec", "expirationSeconds") ?? 3600;
-  openAt(answer, "spec").expirationSeconds = seconds;
-  answer.status = { token, expirationTimestamp: formatTime(now + seconds * 1000) };
-  return { ...answer, kind: "TokenRequest", apiVersion: "authentication.k8s.io/v1" };
 }
 
 function checkKind(sent: JsonObject): void {

@@ -1,6 +1,6 @@
 /** Who may do what in the embedded API server: tokens, and rights out of the manifests that grant them. */
 import { assertEquals } from "#assert";
-import { ADMIN } from "../../../../lib/embedded/server/http/access.ts";
+import { ADMIN } from "../../../support/embedded/access.ts";
 import type { Json } from "../../../support/api_objects.ts";
 import { readRefusal } from "../../../support/refusals.ts";
 import { readRights } from "../../../support/rights.ts";

@@ -1,6 +1,6 @@
 /** What happens to the process itself: its start, its end, its sockets, and what it is trusted and known by. */
 import { abortable } from "../../../../lib/runtime/tasks.ts";
-import { ADMIN } from "../../../../lib/embedded/server/http/access.ts";
+import { ADMIN } from "../../../support/embedded/access.ts";
 import { createAuthority } from "../../../../lib/embedded/server/http/certificates.ts";
 import { serve } from "../../../../lib/embedded/server/http/serve.ts";
 import { type PodfitProcess, ProcessWorld, until } from "../process.ts";

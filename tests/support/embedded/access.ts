@@ -4,28 +4,17 @@
  * request without a token is the administrator's.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/
  */
-import { type JsonObject, listAt, objectAt, textAt, textsAt } from "../../json.ts";
-import { forbidden, Refusal, unauthorized } from "../refusal.ts";
-import type { Store } from "../store.ts";
-import { toSuffix } from "../write/objects.ts";
+import { type JsonObject, listAt, objectAt, textAt, textsAt } from "../../../lib/embedded/json.ts";
+import type { Attributes } from "../../../lib/embedded/server/http/request.ts";
+import { forbidden, Refusal } from "../../../lib/embedded/server/refusal.ts";
+import type { Store } from "../../../lib/embedded/server/store.ts";
+import { toSuffix } from "../../../lib/embedded/server/write/objects.ts";
 
 /** Somebody with a token, and their groups. */
 export interface User {
   readonly name: string;
   readonly groups: readonly string[];
 }
-
-/** A right is needed for a resource, or for a path outside of them. */
-export type Attributes =
-  | { readonly verb: string; readonly path: string }
-  | {
-    readonly verb: string;
-    readonly group: string;
-    /** The plural name with its subresource: `pods/resize`. */
-    readonly resource: string;
-    readonly namespace: string | null;
-    readonly name: string;
-  };
 
 /** The administrator, who has every right. */
 export const ADMIN: User = { name: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] };
@@ -66,7 +55,7 @@ export class Access {
     const user = this.findUser(/^Bearer\s+(\S+)$/i.exec(authorization ?? "")?.[1] ?? "");
     if (user !== null) return user;
     if (this.#isOpen) return ADMIN;
-    if (authorization !== null) throw unauthorized();
+    if (authorization !== null) throw new Refusal(401, { message: "Unauthorized", reason: "Unauthorized" });
     return ANONYMOUS;
   }
 

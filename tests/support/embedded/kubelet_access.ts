@@ -2,14 +2,9 @@
  * May this caller read from the kubelet? The kubelet asks its API server.
  * https://kubernetes.io/docs/reference/access-authn-authz/kubelet-authn-authz/
  */
-import { at, type JsonObject, objectAt, textAt } from "../json.ts";
-import type { ObjectsClient } from "../objects_client.ts";
-
-/** Resolves with a refusal, or with `null` for a caller that is allowed to read. */
-export type CheckAccess = (request: Request, node: string) => Promise<Response | null>;
-
-/** Admits everybody, for clusters without tokens. */
-export const ADMIT_ALL: CheckAccess = () => Promise.resolve(null);
+import { at, type JsonObject, objectAt, textAt } from "../../../lib/embedded/json.ts";
+import type { CheckAccess } from "../../../lib/embedded/kubelet/kubelet.ts";
+import type { ObjectsClient } from "../../../lib/embedded/objects_client.ts";
 
 /** Asks the API server about each request. Rejects when the API server cannot be asked. */
 export function reviewAccess(client: ObjectsClient): CheckAccess {

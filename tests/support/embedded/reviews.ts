@@ -1,16 +1,56 @@
 /**
- * How are TokenReview and SubjectAccessReview answered?
+ * How are TokenReview, SubjectAccessReview and TokenRequest answered?
  * https://kubernetes.io/docs/reference/access-authn-authz/webhook/
  */
-import { at, type JsonObject, objectAt, textAt, textsAt } from "../../json.ts";
-import { badRequest } from "../refusal.ts";
-import { type Access, ADMIN, type Attributes, type User } from "./access.ts";
+import { at, type JsonObject, numberAt, objectAt, openAt, textAt, textsAt } from "../../../lib/embedded/json.ts";
+import type { Attributes, Authorize, AuthorizeParts } from "../../../lib/embedded/server/http/request.ts";
+import { badRequest, notFound } from "../../../lib/embedded/server/refusal.ts";
+import { formatTime } from "../../../lib/units/time.ts";
+import { type Access, ADMIN, type User } from "./access.ts";
+
+/** Callers are the users of these tokens, with the rights of stored roles. */
+export function createAuthorize(access: Access, parts: AuthorizeParts): Authorize {
+  return (authorization) => {
+    const user = access.identify(authorization);
+    return {
+      check: (asked) => access.check(user, asked),
+      answer: (path, body) =>
+        answerReview(path, { review: body, user, access }) ?? answerTokenRequest(path, body, { user, access, parts }),
+    };
+  };
+}
+
+function answerTokenRequest(
+  path: string,
+  body: JsonObject,
+  { user, access, parts: { store, random, now } }: {
+    readonly user: User;
+    readonly access: Access;
+    readonly parts: AuthorizeParts;
+  },
+): JsonObject | null {
+  const found = /^\/api\/v1\/namespaces\/([^/]+)\/serviceaccounts\/([^/]+)\/token$/.exec(path);
+  if (found === null) return null;
+  const [namespace = "", name = ""] = found.slice(1).map(decodeURIComponent);
+  access.check(user, { verb: "create", group: "", resource: "serviceaccounts/token", namespace, name });
+  if (store.collection("/serviceaccounts").get(namespace, name) === null) {
+    throw notFound({ group: "", plural: "serviceaccounts", kind: "ServiceAccount" }, name);
+  }
+  const answer = structuredClone(body);
+  const seconds = numberAt(answer, "spec", "expirationSeconds") ?? 3600;
+  openAt(answer, "spec").expirationSeconds = seconds;
+  answer.status = {
+    token: access.createServiceAccountToken({ namespace, name, random }),
+    expirationTimestamp: formatTime(now() + seconds * 1000),
+  };
+  return { ...answer, kind: "TokenRequest", apiVersion: "authentication.k8s.io/v1" };
+}
 
 /**
  * `null` for a path that is not a review; `path`: `/apis/authorization.k8s.io/v1/subjectaccessreviews`. Throws a
  * Refusal for who may not ask about others, and for a question without a token.
  */
-export function answerReview(
+function answerReview(
   path: string,
   { review, user, access }: { readonly review: JsonObject; readonly user: User; readonly access: Access },
 ): JsonObject | null {
