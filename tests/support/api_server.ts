@@ -2,7 +2,6 @@
  * The embedded API server as the daemon's stories use it: objects are put into it as they are, every request is kept,
  * and `intercept` puts any other answer in place of its own: a recorded refusal, a delay, a dead connection.
  */
-import { BUILT_IN } from "../../lib/embedded/server/kinds/catalog.ts";
 import { setPodDefaults } from "../../lib/embedded/server/kinds/pods.ts";
 import { idOf } from "../../lib/embedded/server/kinds/resource_type.ts";
 import type { ApiServer, Transport } from "../../lib/kube/transport.ts";
@@ -10,6 +9,7 @@ import { abortable } from "../../lib/runtime/tasks.ts";
 import { parse } from "../../lib/runtime/yaml.ts";
 import type { Json } from "./api_objects.ts";
 import { createFullApiServer } from "./embedded/full_cluster.ts";
+import { ALL_KINDS } from "./embedded/kinds.ts";
 import type { VirtualClock } from "./virtual_clock.ts";
 
 export interface Call {
@@ -39,7 +39,7 @@ export class TestApiServer {
   constructor(clock: VirtualClock, { skewMs = 0 }: { readonly skewMs?: number } = {}) {
     this.#server = createFullApiServer({ clock, random: Math.random });
     this.#server.faults.skewMs = skewMs;
-    for (const id of [...BUILT_IN.map(idOf), AUTOSCALERS]) {
+    for (const id of [...ALL_KINDS.map(idOf), AUTOSCALERS]) {
       this.#server.store.collection(id).listen(({ kind, entry }) => {
         if (kind === "ADDED") this.#order.set(uidOf(entry.object), this.#order.size);
       }, null);
@@ -140,7 +140,7 @@ export function refuse(code: number, status: Json): Response {
 }
 
 function toId(plural: string): string {
-  const type = BUILT_IN.find((one) => one.plural === plural);
+  const type = ALL_KINDS.find((one) => one.plural === plural);
   return type === undefined ? AUTOSCALERS : idOf(type);
 }
 

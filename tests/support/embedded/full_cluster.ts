@@ -18,15 +18,12 @@ import {
   createApiServer,
   type EmbeddedApiServer,
 } from "../../../lib/embedded/server/http/handler.ts";
-import { BUILT_IN } from "../../../lib/embedded/server/kinds/catalog.ts";
-import type { ResourceType } from "../../../lib/embedded/server/kinds/resource_type.ts";
 import type { Clock } from "../../../lib/runtime/clock.ts";
 import { Access, ADMIN, type User } from "./access.ts";
 import { ADMISSION } from "./admission.ts";
 import { createChecks } from "./custom/check.ts";
-import { validateDefinition } from "./custom/definition.ts";
 import { controlDaemonSets } from "./daemon_sets.ts";
-import { setLimitRangeDefaults } from "./limit_ranges.ts";
+import { ALL_KINDS } from "./kinds.ts";
 import { Faults, interceptKubelet } from "./faults.ts";
 import { reviewAccess } from "./kubelet_access.ts";
 import { createMetricsServer } from "./metrics_server.ts";
@@ -35,15 +32,8 @@ import { RESOURCE_METRICS } from "./resource_metrics.ts";
 import { createAuthorize } from "./reviews.ts";
 import { controlStatefulSets } from "./stateful_sets.ts";
 
-/** What the rows of lib leave out. */
-const MORE: Readonly<Record<string, Partial<ResourceType>>> = {
-  customresourcedefinitions: { validate: validateDefinition },
-  serviceaccounts: { subresources: ["token"] },
-  limitranges: { setDefaults: setLimitRangeDefaults },
-};
-
 const FULL = {
-  builtIn: BUILT_IN.map((type) => ({ ...type, ...MORE[type.plural] })),
+  builtIn: ALL_KINDS,
   createChecks,
   admission: ADMISSION,
 } satisfies Partial<ApiServerOptions>;

@@ -6,7 +6,6 @@ import { unknownResource } from "../refusal.ts";
 import type { Store } from "../store.ts";
 import {
   CREATED_COLUMNS,
-  DAEMON_SET_COLUMNS,
   DEPLOYMENT_COLUMNS,
   EVENT_COLUMNS,
   LEASE_COLUMNS,
@@ -14,36 +13,22 @@ import {
   NODE_COLUMNS,
   PLAIN_COLUMNS,
   POD_COLUMNS,
-  QUOTA_COLUMNS,
   REPLICA_SET_COLUMNS,
-  STATEFUL_SET_COLUMNS,
 } from "./columns.ts";
 import { prepareNewDefinition, setDefinitionDefaults, toCustomTypes } from "./custom_types.ts";
-import { setHpaDefaults, validateHpa } from "./hpas.ts";
 import { prepareNewPod, setPodDefaults, validatePod } from "./pods.ts";
 import { type CreateChecks, NO_CHECKS, type ResourceType } from "./resource_type.ts";
 import {
   hasNewSpec,
   prepareNewNamespace,
-  setConfigMapDefaults,
   setEventDefaults,
   setLeaseDefaults,
   setNamespaceDefaults,
-  setSecretDefaults,
-  validateConfigMap,
   validateEvent,
   validateLease,
   validateNamespace,
-  validateSecret,
 } from "./small_kinds.ts";
-import {
-  giveStatus,
-  setDaemonSetDefaults,
-  setDeploymentDefaults,
-  setReplicaSetDefaults,
-  setStatefulSetDefaults,
-  validateWorkload,
-} from "./workloads.ts";
+import { giveStatus, setDeploymentDefaults, setReplicaSetDefaults, validateWorkload } from "./workloads.ts";
 
 /** The kinds of a server, and how objects of custom kinds are checked. */
 export interface CatalogOptions {
@@ -91,7 +76,8 @@ export class Catalog {
   }
 }
 
-const WORKLOAD = {
+/** What the kinds of workloads have in common. */
+export const WORKLOAD = {
   group: "apps",
   categories: ["all"],
   subresources: ["status", "scale"],
@@ -99,8 +85,6 @@ const WORKLOAD = {
   beginsGeneration: hasNewSpec,
   validate: validateWorkload,
 } satisfies Partial<ResourceType>;
-
-const RBAC = { group: "rbac.authorization.k8s.io", columns: CREATED_COLUMNS } satisfies Partial<ResourceType>;
 
 const ROWS: readonly Row[] = [
   {
@@ -157,14 +141,8 @@ const ROWS: readonly Row[] = [
     validate: validateEvent,
   },
   { plural: "serviceaccounts", kind: "ServiceAccount", shortNames: ["sa"] },
-  {
-    plural: "configmaps",
-    kind: "ConfigMap",
-    shortNames: ["cm"],
-    setDefaults: setConfigMapDefaults,
-    validate: validateConfigMap,
-  },
-  { plural: "secrets", kind: "Secret", setDefaults: setSecretDefaults, validate: validateSecret },
+  { plural: "configmaps", kind: "ConfigMap", shortNames: ["cm"] },
+  { plural: "secrets", kind: "Secret" },
   { plural: "services", kind: "Service", shortNames: ["svc"], categories: ["all"], subresources: ["status"] },
   {
     plural: "limitranges",
@@ -176,9 +154,7 @@ const ROWS: readonly Row[] = [
     plural: "resourcequotas",
     kind: "ResourceQuota",
     shortNames: ["quota"],
-    columns: QUOTA_COLUMNS,
     subresources: ["status"],
-    prepareNew: giveStatus({}),
   },
   {
     group: "coordination.k8s.io",
@@ -202,30 +178,9 @@ const ROWS: readonly Row[] = [
     setDefaults: setDeploymentDefaults,
     prepareNew: giveStatus({}),
   },
-  {
-    ...WORKLOAD,
-    plural: "statefulsets",
-    kind: "StatefulSet",
-    shortNames: ["sts"],
-    columns: STATEFUL_SET_COLUMNS,
-    setDefaults: setStatefulSetDefaults,
-    prepareNew: giveStatus({ replicas: 0, availableReplicas: 0 }),
-  },
-  {
-    ...WORKLOAD,
-    plural: "daemonsets",
-    kind: "DaemonSet",
-    shortNames: ["ds"],
-    subresources: ["status"],
-    columns: DAEMON_SET_COLUMNS,
-    setDefaults: setDaemonSetDefaults,
-    prepareNew: giveStatus({
-      currentNumberScheduled: 0,
-      numberMisscheduled: 0,
-      desiredNumberScheduled: 0,
-      numberReady: 0,
-    }),
-  },
+  // The demo has none of these two, but podfit watches them.
+  { group: "apps", plural: "statefulsets", kind: "StatefulSet" },
+  { group: "apps", plural: "daemonsets", kind: "DaemonSet" },
   {
     ...WORKLOAD,
     plural: "replicasets",
@@ -243,14 +198,7 @@ const ROWS: readonly Row[] = [
     shortNames: ["hpa"],
     categories: ["all"],
     subresources: ["status"],
-    setDefaults: setHpaDefaults,
-    prepareNew: giveStatus({ desiredReplicas: 0, currentMetrics: null }),
-    validate: validateHpa,
   },
-  { ...RBAC, plural: "clusterroles", kind: "ClusterRole", isNamespaced: false },
-  { ...RBAC, plural: "clusterrolebindings", kind: "ClusterRoleBinding", isNamespaced: false },
-  { ...RBAC, plural: "roles", kind: "Role" },
-  { ...RBAC, plural: "rolebindings", kind: "RoleBinding" },
   {
     group: "apiextensions.k8s.io",
     plural: "customresourcedefinitions",
@@ -297,12 +245,13 @@ const PLAIN = {
   schema: null,
 } satisfies Partial<ResourceType>;
 
-/** Every built-in resource. */
-export const BUILT_IN: readonly ResourceType[] = ROWS.map((row) => ({
-  ...PLAIN,
-  singular: row.kind.toLowerCase(),
-  listKind: `${row.kind}List`,
-  ...row,
-}));
+/** The resources that the demo needs. */
+export const BUILT_IN: readonly ResourceType[] = ROWS.map(toResourceType);
 
-type Row = Partial<ResourceType> & Pick<ResourceType, "plural" | "kind">;
+/** A resource with what its row leaves out. */
+export function toResourceType(row: Row): ResourceType {
+  return { ...PLAIN, singular: row.kind.toLowerCase(), listKind: `${row.kind}List`, ...row };
+}
+
+/** What differs from a plain resource. */
+export type Row = Partial<ResourceType> & Pick<ResourceType, "plural" | "kind">;

@@ -15,9 +15,11 @@ export interface Column {
   readonly cell: (object: JsonObject, now: number) => Json;
 }
 
-const NAME: Column = { ...column("Name", (object) => textAt(object, "metadata", "name")), format: "name" };
+/** The column that every kind has first. */
+export const NAME: Column = { ...column("Name", (object) => textAt(object, "metadata", "name")), format: "name" };
 
-const AGE = column("Age", ageOf);
+/** The column that nearly every kind has. */
+export const AGE = column("Age", ageOf);
 
 /** The columns of kinds that have none of their own. */
 export const PLAIN_COLUMNS: readonly Column[] = [NAME, AGE];
@@ -65,12 +67,14 @@ export const NODE_COLUMNS: readonly Column[] = [
   wide("Container-Runtime", (node) => textAt(node, "status", "nodeInfo", "containerRuntimeVersion") || "<unknown>"),
 ];
 
-const CONTAINERS = [
+/** The columns of the containers of a workload's template. */
+export const CONTAINERS = [
   wide("Containers", (object) => listContainers(object, "name")),
   wide("Images", (object) => listContainers(object, "image")),
 ];
 
-const SELECTOR = wide("Selector", (object) => formatLabels(objectAt(object, "spec", "selector", "matchLabels")));
+/** The column of a workload's selector. */
+export const SELECTOR = wide("Selector", (object) => formatLabels(objectAt(object, "spec", "selector", "matchLabels")));
 
 /** The columns of Deployments. */
 export const DEPLOYMENT_COLUMNS: readonly Column[] = [
@@ -83,14 +87,6 @@ export const DEPLOYMENT_COLUMNS: readonly Column[] = [
   SELECTOR,
 ];
 
-/** The columns of StatefulSets. */
-export const STATEFUL_SET_COLUMNS: readonly Column[] = [
-  NAME,
-  column("Ready", (it) => `${statusCount(it, "readyReplicas")}/${numberAt(it, "spec", "replicas") ?? 0}`),
-  AGE,
-  ...CONTAINERS,
-];
-
 /** The columns of ReplicaSets. */
 export const REPLICA_SET_COLUMNS: readonly Column[] = [
   NAME,
@@ -100,28 +96,6 @@ export const REPLICA_SET_COLUMNS: readonly Column[] = [
   AGE,
   ...CONTAINERS,
   SELECTOR,
-];
-
-/** The columns of DaemonSets. */
-export const DAEMON_SET_COLUMNS: readonly Column[] = [
-  NAME,
-  integer("Desired", (it) => statusCount(it, "desiredNumberScheduled")),
-  integer("Current", (it) => statusCount(it, "currentNumberScheduled")),
-  integer("Ready", (it) => statusCount(it, "numberReady")),
-  integer("Up-to-date", (it) => statusCount(it, "updatedNumberScheduled")),
-  integer("Available", (it) => statusCount(it, "numberAvailable")),
-  column("Node Selector", (it) => formatLabels(objectAt(it, "spec", "template", "spec", "nodeSelector"))),
-  AGE,
-  ...CONTAINERS,
-  SELECTOR,
-];
-
-/** The columns of ResourceQuotas. */
-export const QUOTA_COLUMNS: readonly Column[] = [
-  NAME,
-  column("Request", (quota) => formatQuota(quota, (key) => !key.startsWith("limits."))),
-  column("Limit", (quota) => formatQuota(quota, (key) => key.startsWith("limits."))),
-  AGE,
 ];
 
 /** The columns of events. */
@@ -165,11 +139,13 @@ export function toCustomColumns(printed: readonly JsonObject[]): readonly Column
 
 const NONE = "<none>";
 
-function column(name: string, cell: Column["cell"]): Column {
+/** A column of texts that is always shown. */
+export function column(name: string, cell: Column["cell"]): Column {
   return { name, type: "string", format: "", priority: 0, cell };
 }
 
-function integer(name: string, cell: Column["cell"]): Column {
+/** The same of whole numbers. */
+export function integer(name: string, cell: Column["cell"]): Column {
   return { ...column(name, cell), type: "integer" };
 }
 
@@ -181,7 +157,8 @@ function phaseOf(object: JsonObject): string {
   return textAt(object, "status", "phase");
 }
 
-function statusCount(object: JsonObject, key: string): number {
+/** A count of the status; 0 where there is none. */
+export function statusCount(object: JsonObject, key: string): number {
   return numberAt(object, "status", key) ?? 0;
 }
 
@@ -200,13 +177,9 @@ function findAddress(node: JsonObject, type: string): string {
   return textAt(found, "address") || NONE;
 }
 
-function formatLabels(labels: JsonObject): string {
+/** `a=b,c=d`; `<none>` without labels. */
+export function formatLabels(labels: JsonObject): string {
   return Object.entries(labels).map(([key, value]) => `${key}=${value}`).sort().join(",") || NONE;
-}
-
-function formatQuota(quota: JsonObject, isShown: (key: string) => boolean): string {
-  const [hard, used] = [objectAt(quota, "status", "hard"), objectAt(quota, "status", "used")];
-  return Object.keys(hard).filter(isShown).sort().map((key) => `${key}: ${used[key]}/${hard[key]}`).join(", ");
 }
 
 /** `.a.b` and `.a[?(@.type=='X')].b`, which is what columns are made of. */

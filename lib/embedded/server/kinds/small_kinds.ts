@@ -1,9 +1,9 @@
 /**
- * What does the server add to namespaces, Events, Leases, ConfigMaps and Secrets, and what does it demand of them?
+ * What does the server add to namespaces, Events and Leases, and what does it demand of them?
  */
-import { isSame, type JsonObject, numberAt, objectAt, openAt, setDefaults, textAt } from "../../json.ts";
+import { type JsonObject, numberAt, objectAt, openAt, setDefaults, textAt } from "../../json.ts";
 import { isSameMeaning } from "../../quantities.ts";
-import { badRequest, cannotHandle, forbiddenField, invalidValue, type Problem } from "../refusal.ts";
+import { badRequest, invalidValue, type Problem } from "../refusal.ts";
 import { DNS_LABEL_RULE, isDnsLabel, isSubdomain } from "./names.ts";
 
 /** Gives a namespace the label of its name. */
@@ -65,43 +65,6 @@ export function hasNewSpec(after: JsonObject, before: JsonObject | null): boolea
   return before === null || !isSameMeaning(objectAt(after, "spec"), objectAt(before, "spec"));
 }
 
-/** Plain text of a Secret becomes bytes, and its type the usual one. Throws a Refusal for bytes that are none. */
-export function setSecretDefaults(secret: JsonObject): void {
-  setDefaults(secret, { type: "Opaque" });
-  const { stringData } = secret;
-  delete secret.stringData;
-  for (const [key, text] of Object.entries(objectAt(stringData))) openAt(secret, "data")[key] = toBase64(String(text));
-  for (const value of Object.values(objectAt(secret, "data"))) checkBase64(String(value), "Secret");
-}
-
-/** Throws a Refusal for bytes that are none. */
-export function setConfigMapDefaults(map: JsonObject): void {
-  for (const value of Object.values(objectAt(map, "binaryData"))) checkBase64(String(value), "ConfigMap");
-}
-
-/** The problems of a Secret. */
-export function validateSecret(secret: JsonObject, before: JsonObject | null): readonly Problem[] {
-  const type = textAt(secret, "type");
-  const isOther = before !== null && textAt(before, "type") !== type;
-  return [
-    ...validateKeys(secret, "data"),
-    ...(isOther ? [invalidValue("type", type, "field is immutable")] : []),
-    ...validateImmutable(secret, before, ["data"]),
-  ];
-}
-
-/** The problems of a ConfigMap. */
-export function validateConfigMap(map: JsonObject, before: JsonObject | null): readonly Problem[] {
-  const bytes = objectAt(map, "binaryData");
-  const twice = Object.keys(objectAt(map, "data")).filter((key) => Object.hasOwn(bytes, key));
-  return [
-    ...validateKeys(map, "data"),
-    ...twice.map((key) => invalidValue(`data[${key}]`, key, "duplicate of key present in binaryData")),
-    ...validateKeys(map, "binaryData"),
-    ...validateImmutable(map, before, ["data", "binaryData"]),
-  ];
-}
-
 /** Exactly six digits of a second's fraction, which is what Go's MicroTime reads. */
 function checkMicroTime(value: unknown, kind: string): void {
   if (typeof value !== "string" || /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)$/.test(value)) return;
@@ -110,32 +73,4 @@ function checkMicroTime(value: unknown, kind: string): void {
     `${kind} in version "v1" cannot be handled as a ${kind}: parsing time "${value}" as ` +
       `"2006-01-02T15:04:05.000000Z07:00": cannot parse "${rest}" as ".000000"`,
   );
-}
-
-const KEY_RULE = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' " +
-  "(e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
-
-function validateKeys(object: JsonObject, field: string): readonly Problem[] {
-  return Object.keys(objectAt(object, field)).filter((key) => !/^[-._a-zA-Z0-9]+$/.test(key))
-    .map((key) => invalidValue(`${field}[${key}]`, key, KEY_RULE));
-}
-
-function validateImmutable(
-  object: JsonObject,
-  before: JsonObject | null,
-  fields: readonly string[],
-): readonly Problem[] {
-  if (before === null || before.immutable !== true) return [];
-  const why = "field is immutable when `immutable` is set";
-  const changed = fields.filter((field) => !isSame(objectAt(before, field), objectAt(object, field)));
-  return [...(object.immutable === true ? [] : ["immutable"]), ...changed].map((field) => forbiddenField(field, why));
-}
-
-function toBase64(text: string): string {
-  return new TextEncoder().encode(text).toBase64();
-}
-
-function checkBase64(text: string, kind: string): void {
-  const bad = /[^A-Za-z0-9+/=]/.exec(text)?.index ?? (text.length % 4 === 0 ? null : text.length);
-  if (bad !== null) throw cannotHandle({ kind, version: "v1" }, `illegal base64 data at input byte ${bad}`);
 }

@@ -29,29 +29,6 @@ export function setDeploymentDefaults(deployment: JsonObject): void {
   }
 }
 
-/** Fills in what the manifest of a StatefulSet leaves out. */
-export function setStatefulSetDefaults(set: JsonObject): void {
-  setTemplateDefaults(set);
-  const spec = openAt(set, "spec");
-  setDefaults(spec, { podManagementPolicy: "OrderedReady", replicas: 1, revisionHistoryLimit: 10, serviceName: "" });
-  setDefaults(openAt(spec, "persistentVolumeClaimRetentionPolicy"), { whenDeleted: "Retain", whenScaled: "Retain" });
-  const strategy = openAt(spec, "updateStrategy");
-  setDefaults(strategy, { type: "RollingUpdate" });
-  if (strategy.type === "RollingUpdate") setDefaults(openAt(strategy, "rollingUpdate"), { partition: 0 });
-}
-
-/** Fills in what the manifest of a DaemonSet leaves out. */
-export function setDaemonSetDefaults(set: JsonObject): void {
-  setTemplateDefaults(set);
-  const spec = openAt(set, "spec");
-  setDefaults(spec, { revisionHistoryLimit: 10 });
-  const strategy = openAt(spec, "updateStrategy");
-  setDefaults(strategy, { type: "RollingUpdate" });
-  if (strategy.type === "RollingUpdate") {
-    setDefaults(openAt(strategy, "rollingUpdate"), { maxUnavailable: 1, maxSurge: 0 });
-  }
-}
-
 /** Fills in what the manifest of a ReplicaSet leaves out. */
 export function setReplicaSetDefaults(set: JsonObject): void {
   setTemplateDefaults(set);
@@ -97,7 +74,8 @@ export function listContainers(object: JsonObject, key: "name" | "image"): strin
   return listAt(object, "spec", "template", "spec", "containers").map((one) => textAt(one, key)).join(",");
 }
 
-function setTemplateDefaults(object: JsonObject): void {
+/** Fills in what the template of a workload leaves out. */
+export function setTemplateDefaults(object: JsonObject): void {
   const template = openAt(object, "spec", "template");
   openAt(template, "metadata");
   setSpecDefaults(openAt(template, "spec"), textAt(object, "kind"));

@@ -11,9 +11,16 @@ import {
   openAt,
   setDefaults,
   textAt,
-} from "../../json.ts";
-import { BAD_QUANTITY, canonicalQuantity } from "../../quantities.ts";
-import { cannotHandle, forbiddenField, invalidValue, type Problem, required, unsupportedValue } from "../refusal.ts";
+} from "../../../lib/embedded/json.ts";
+import { BAD_QUANTITY, canonicalQuantity } from "../../../lib/embedded/quantities.ts";
+import {
+  cannotHandle,
+  forbiddenField,
+  invalidValue,
+  type Problem,
+  required,
+  unsupportedValue,
+} from "../../../lib/embedded/server/refusal.ts";
 
 /** Fills in what the manifest leaves out: an empty `behavior` too is filled, a missing one is not. */
 export function setHpaDefaults(hpa: JsonObject): void {
