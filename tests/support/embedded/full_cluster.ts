@@ -23,6 +23,7 @@ import { Access, ADMIN, type User } from "./access.ts";
 import { ADMISSION } from "./admission.ts";
 import { createChecks } from "./custom/check.ts";
 import { controlDaemonSets } from "./daemon_sets.ts";
+import { jsonPatch } from "./json_patch.ts";
 import { ALL_KINDS } from "./kinds.ts";
 import { Faults, interceptKubelet } from "./faults.ts";
 import { reviewAccess } from "./kubelet_access.ts";
@@ -36,6 +37,7 @@ const FULL = {
   builtIn: ALL_KINDS,
   createChecks,
   admission: ADMISSION,
+  patchFormats: { "application/json-patch+json": jsonPatch },
 } satisfies Partial<ApiServerOptions>;
 
 export interface FullApiServer extends EmbeddedApiServer {

@@ -5,8 +5,18 @@
 import type { Json, JsonObject } from "../../json.ts";
 import { apiVersionOf, type ResourceType } from "../kinds/resource_type.ts";
 
+/** What the server serves. */
+interface Offer {
+  readonly types: readonly ResourceType[];
+  /**
+   * The media types of patches. Without the strategic merge of built-in kinds: no schema here says how, and kubectl has
+   * schemas of its own.
+   */
+  readonly patchTypes: readonly string[];
+}
+
 /** `null` for a path that says nothing. */
-export function describe(path: string, types: readonly ResourceType[]): JsonObject | null {
+export function describe(path: string, { types, patchTypes }: Offer): JsonObject | null {
   if (path === "/version") return VERSION;
   if (path === "/api") return { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] };
   if (path === "/apis") {
@@ -27,7 +37,9 @@ export function describe(path: string, types: readonly ResourceType[]): JsonObje
   const version = listGroupVersions(types).find((one) => path === toPrefix(one));
   if (version !== undefined) return toResourceList(version, types);
   const spoken = listGroupVersions(types).find((one) => path === `/openapi/v3${toPrefix(one)}`);
-  return spoken === undefined ? null : toOpenApi(types.filter((type) => apiVersionOf(type) === spoken));
+  return spoken === undefined
+    ? null
+    : toOpenApi({ types: types.filter((type) => apiVersionOf(type) === spoken), patchTypes });
 }
 
 const VERSION = {
@@ -43,9 +55,6 @@ const VERSION = {
 };
 
 const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
-
-/** The strategic merge of built-in kinds is left out: no schema here says how, and kubectl has schemas of its own. */
-const PATCH_TYPES = ["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"];
 
 const SUBRESOURCE_KINDS: Readonly<Record<string, JsonObject>> = {
   scale: { group: "autoscaling", version: "v1", kind: "Scale", verbs: ["get", "patch", "update"] },
@@ -95,13 +104,13 @@ function toResourceList(groupVersion: string, types: readonly ResourceType[]): J
 }
 
 /** Paths show kubectl that the server validates fields and which patches it takes; schemas are those of definitions. */
-function toOpenApi(types: readonly ResourceType[]): JsonObject {
+function toOpenApi({ types, patchTypes }: Offer): JsonObject {
   const paths: JsonObject = {};
   const schemas: JsonObject = {};
   for (const type of types) {
     const kind = { group: type.group, version: type.version, kind: type.kind };
     const inside = type.isNamespaced ? "/namespaces/{namespace}" : "";
-    const body = Object.fromEntries(PATCH_TYPES.map((one) => [one, { schema: { type: "object" } }]));
+    const body = Object.fromEntries(patchTypes.map((one) => [one, { schema: { type: "object" } }]));
     paths[`${toPrefix(apiVersionOf(type))}${inside}/${type.plural}/{name}`] = {
       patch: {
         "x-kubernetes-action": "patch",

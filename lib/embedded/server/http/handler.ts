@@ -14,6 +14,8 @@ import { Refusal } from "../refusal.ts";
 import { Store } from "../store.ts";
 import { type Admission, CAPACITY_ADMISSION } from "../write/admission.ts";
 import { seed } from "../write/objects.ts";
+import { APPLY, MERGE } from "../write/patch.ts";
+import type { PatchFormats } from "../write/write.ts";
 import { answerResource } from "./answer.ts";
 import { describe } from "./discovery.ts";
 import { Lister } from "./list.ts";
@@ -39,6 +41,8 @@ export interface ApiServerOptions extends CatalogOptions {
   readonly createAuthorize?: (parts: AuthorizeParts) => Authorize;
   /** By default a resize beyond the node is refused, and nothing else. */
   readonly admission?: Admission;
+  /** None by default: patches are merge patches, strategic merge patches and applies. */
+  readonly patchFormats?: PatchFormats;
   /** By default nothing is disturbed. */
   readonly interceptor?: Interceptor;
   /** Changes that a watch can start from, per resource. */
@@ -80,6 +84,7 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
     proxy = null,
     aggregate = () => null,
     admission = CAPACITY_ADMISSION,
+    patchFormats = {},
     interceptor = { skewMs: 0, intercept: () => Promise.resolve(UNDISTURBED) },
   } = options;
   const store = new Store({ historyLimit });
@@ -88,6 +93,7 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
   const context = {
     store,
     admission,
+    patchFormats,
     catalog: new Catalog(store, options),
     lister: new Lister(() => clock.monotonic()),
   };
@@ -133,7 +139,9 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
       const answered = caller.answer(pathname, isObject(body.value) ? body.value : {});
       if (answered !== null) return { code: 201, text: JSON.stringify(answered) };
     }
-    const description = target === null || target.name === "" ? describe(pathname, context.catalog.all()) : null;
+    const description = target === null || target.name === ""
+      ? describe(pathname, { types: context.catalog.all(), patchTypes: [...Object.keys(patchFormats), MERGE, APPLY] })
+      : null;
     if (target === null || description !== null) {
       caller.check({ verb: request.method.toLowerCase(), path: pathname });
       if (description !== null) return { code: 200, text: JSON.stringify(description) };

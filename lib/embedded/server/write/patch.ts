@@ -20,8 +20,7 @@ import {
   toOwnable,
   type Writer,
 } from "./fields.ts";
-import { jsonPatch } from "./json_patch.ts";
-import { createObject, toEmpty, toWriter, updateObject, type WriteContext } from "./write.ts";
+import { createObject, type PatchFormats, toEmpty, toWriter, updateObject, type WriteContext } from "./write.ts";
 
 /** A patch as it was sent. */
 export interface Patch {
@@ -40,10 +39,10 @@ export function patchObject(
   context: WriteContext,
   { before, name, patch }: { readonly before: Entry | null; readonly name: string; readonly patch: Patch },
 ): Patched {
-  checkContentType(patch.contentType, context.type);
+  checkContentType(patch.contentType, context.type, context.patchFormats);
   if (patch.contentType === APPLY) return applyToObject(context, { before, name, patch });
   if (before === null) throw notFound(context.type, name);
-  const sent = patchWith(before.object, patch);
+  const sent = patchWith(before.object, patch, context.patchFormats);
   try {
     return { entry: updateObject(context, before, { sent }), isNew: false };
   } catch (error) {
@@ -69,9 +68,10 @@ export function getApplied({ body }: Patch, { manager }: Pick<WriteContext, "man
 }
 
 /** Returns the object after a patch that is not an apply. Throws a Refusal. */
-export function patchWith(object: JsonObject, { contentType, body }: Patch): JsonObject {
-  const patched = contentType === JSON_PATCH
-    ? jsonPatch(object, body)
+export function patchWith(object: JsonObject, { contentType, body }: Patch, formats: PatchFormats): JsonObject {
+  const format = formats[contentType];
+  const patched = format !== undefined
+    ? format(object, body)
     : contentType === MERGE
     ? mergePatch(object, body)
     : strategicMerge(object, toObject(body));
@@ -79,8 +79,12 @@ export function patchWith(object: JsonObject, { contentType, body }: Patch): Jso
 }
 
 /** Throws a Refusal for a patch in a format that the kind does not take. */
-export function checkContentType(contentType: string, { isCustom }: Pick<ResourceType, "isCustom">): void {
-  const all = [JSON_PATCH, MERGE, ...(isCustom ? [] : [STRATEGIC]), APPLY];
+export function checkContentType(
+  contentType: string,
+  { isCustom }: Pick<ResourceType, "isCustom">,
+  formats: PatchFormats,
+): void {
+  const all = [...Object.keys(formats), MERGE, ...(isCustom ? [] : [STRATEGIC]), APPLY];
   if (all.includes(contentType)) return;
   if (isCustom) throw unsupportedMediaType(all);
   const message = "415: Unsupported Media Type";
@@ -167,9 +171,8 @@ interface Patched {
   readonly isNew: boolean;
 }
 
-const JSON_PATCH = "application/json-patch+json";
-
-const MERGE = "application/merge-patch+json";
+/** The media type of merge patches. */
+export const MERGE = "application/merge-patch+json";
 
 const STRATEGIC = "application/strategic-merge-patch+json";
 

@@ -26,12 +26,12 @@ export function updateScale(context: WriteContext, before: Entry, sent: JsonObje
 
 /** Patches the scale of a workload, or applies one to it. Throws a Refusal. */
 export function patchScale(context: WriteContext, before: Entry, patch: Patch): Entry {
-  checkContentType(patch.contentType, SCALE);
+  checkContentType(patch.contentType, SCALE, context.patchFormats);
   if (patch.contentType === APPLY) {
     const applied = getApplied(patch, context);
     return write(context, before, applyScale(context, before.object, { applied, isForced: patch.isForced }));
   }
-  const sent = patchWith(toScale(before.object, context.type), patch);
+  const sent = patchWith(toScale(before.object, context.type), patch, context.patchFormats);
   const problem = findMisfit(sent, context);
   if (problem !== null) throw cannotPatch(JSON.stringify(sent), problem);
   return write(context, before, { sent, owners: nextOwners(context, before.object, sent) });

@@ -38,10 +38,14 @@ import type { Admission } from "./admission.ts";
 import { trackUpdate, type Writer } from "./fields.ts";
 import { checkAddress, type Place, toNewDraft, toNextDraft, toSuffix, toUid } from "./objects.ts";
 
+/** More formats of patches, by media type: what a patch makes of an object. Each may throw a Refusal. */
+export type PatchFormats = Readonly<Record<string, (target: Json, patch: Json) => Json>>;
+
 /** What a write is made with, and by whom. */
 export interface WriteContext extends Place {
   readonly store: Store;
   readonly admission: Admission;
+  readonly patchFormats: PatchFormats;
   readonly now: number;
   readonly random: () => number;
   /** "" = the object itself. */

@@ -1,6 +1,6 @@
 /** JSON patches applied to plain JSON. What is taken and what is refused is as Kubernetes 1.36.3 answers. */
 import { assertEquals, assertThrows } from "#assert";
-import { jsonPatch } from "../../../../lib/embedded/server/write/json_patch.ts";
+import { jsonPatch } from "../../../support/embedded/json_patch.ts";
 import { Refusal } from "../../../../lib/embedded/server/refusal.ts";
 import type { Json } from "../../../support/api_objects.ts";
 

@@ -4,8 +4,8 @@
  * index counts from the end.
  * https://github.com/evanphx/json-patch/tree/v4.13.0
  */
-import { isObject, isSame, type Json } from "../../json.ts";
-import { badRequest, Refusal } from "../refusal.ts";
+import { isObject, isSame, type Json } from "../../../lib/embedded/json.ts";
+import { badRequest, Refusal } from "../../../lib/embedded/server/refusal.ts";
 
 /**
  * Returns the target after all operations, in order. The target is not changed. Throws a Refusal where one is
