@@ -12,15 +12,13 @@ import { uidOf } from "./controllers/cache.ts";
 import { type ControllerSet, DEMO_CONTROLLERS, runControllers } from "./controllers/controllers.ts";
 import { textAt } from "./json.ts";
 import type { CheckAccess, KubeletAnswers } from "./kubelet/kubelet.ts";
-import type { Limits } from "./kubelet/load_server.ts";
-import type { LoadSetting } from "./kubelet/loads.ts";
-import type { LoadRef } from "./kubelet/machine.ts";
 import {
   type ClusterNode,
   createProxy,
   type InterceptKubelet,
   type NodeAddress,
   type NodeSpec,
+  type ProxyToPod,
   startNode,
 } from "./node.ts";
 import { createObjectsClient, type ObjectsClient } from "./objects_client.ts";
@@ -45,6 +43,8 @@ export interface ClusterOptions {
   readonly controllers?: ControllerSet;
   /** By default nothing disturbs the answers of kubelets. */
   readonly interceptKubelet?: InterceptKubelet;
+  /** By default no container listens. */
+  readonly proxyToPod?: ProxyToPod;
   /** More paths that kubelets answer. */
   readonly kubeletAnswers?: KubeletAnswers;
   /** Makes the server of another group, such as metrics.k8s.io. */
@@ -82,11 +82,6 @@ export interface Cluster extends AsyncDisposable {
   readonly connect: (token?: string | null) => ApiServer;
   /** Usage from the kubelets, asked in process at their nodes' addresses. */
   readonly openSource: (server: ApiServer) => SummarySource;
-  /**
-   * Sets what a container of the load image uses. Throws when no container listens there, or when the load kills it.
-   */
-  readonly setLoad: (container: LoadRef, change: Partial<LoadSetting>) => void;
-  readonly findLimits: (container: LoadRef) => Limits | null;
   /** Sets a load that the ready pods of a workload share, in addition to the load of each; `null` removes it. */
   readonly setWorkloadLoad: (workload: WorkloadRef, load: WorkloadLoad | null) => void;
 }
@@ -142,7 +137,7 @@ async function assemble(options: ClusterOptions, settle: OpenAddress): Promise<C
     ...options.api,
     clock,
     random,
-    proxy: createProxy(nodes, token),
+    proxy: createProxy(nodes, { token, proxyToPod: options.proxyToPod ?? (() => null) }),
     aggregate: extension?.answer ?? (() => null),
   });
   const connect = (token: string | null = null) => toServer(api, token);
@@ -185,16 +180,6 @@ async function assemble(options: ClusterOptions, settle: OpenAddress): Promise<C
     return node;
   }
 
-  function setLoad(container: LoadRef, change: Partial<LoadSetting>): void {
-    const node = findNode(container);
-    if (node === null) throw new Error(`Cannot reach pod "${container.name}": it is on no node`);
-    node.kubelet.loads.set(container, change);
-  }
-
-  function findNode(container: LoadRef): ClusterNode | null {
-    return [...nodes.values()].find(({ kubelet }) => kubelet.loads.findLimits(container) !== null) ?? null;
-  }
-
   const workloads = stack.use(createWorkloadLoads({
     store: api.store,
     now: () => clock.now(),
@@ -208,8 +193,6 @@ async function assemble(options: ClusterOptions, settle: OpenAddress): Promise<C
     nodes,
     addNode,
     connect,
-    setLoad,
-    findLimits: (container) => findNode(container)?.kubelet.loads.findLimits(container) ?? null,
     openSource: (server) => openDirectSource(server, { clock, client: dial(nodes) }),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

@@ -5,6 +5,7 @@
 import type { Transport } from "../kube/transport.ts";
 import { abortable } from "../runtime/tasks.ts";
 import { createKubelet, type Kubelet, type KubeletOptions } from "./kubelet/kubelet.ts";
+import type { LoadRef } from "./kubelet/machine.ts";
 import type { Taint } from "./kubelet/register.ts";
 import type { NodeConfig } from "./model/state.ts";
 import type { Proxy } from "./server/http/handler.ts";
@@ -63,7 +64,10 @@ export function startNode({ name, spec, place, seed, intercept, ...options }: Cl
 /**
  * `token` is the API server's own for kubelets, which do not see the caller of the proxy; `null` where they need none.
  */
-export function createProxy(nodes: ReadonlyMap<string, ClusterNode>, token: string | null): Proxy {
+export function createProxy(
+  nodes: ReadonlyMap<string, ClusterNode>,
+  { token, proxyToPod }: { readonly token: string | null; readonly proxyToPod: ProxyToPod },
+): Proxy {
   return async ({ plural, namespace, name, path }, request) => {
     const { search } = new URL(request.url);
     if (plural === "nodes") {
@@ -79,16 +83,17 @@ export function createProxy(nodes: ReadonlyMap<string, ClusterNode>, token: stri
     const [pod = "", port = "80"] = name.split(":");
     const container = { namespace: namespace ?? "", name: pod, port: Number(port) };
     try {
-      for (const { kubelet } of nodes.values()) {
-        const answer = kubelet.loads.answer(container, `/${path}${search}`);
-        if (answer !== null) return answer;
-      }
+      const answer = proxyToPod([...nodes.values()].map(({ kubelet }) => kubelet), container, `/${path}${search}`);
+      if (answer !== null) return answer;
     } catch (error) {
       return refuseProxy(error instanceof Error ? error.message : String(error));
     }
     return refuseProxy(`dial tcp ${pod}:${port}: connect: connection refused`);
   };
 }
+
+/** Answers a request to a pod; `null` when no container listens there. Throws for a container that ends meanwhile. */
+export type ProxyToPod = (kubelets: readonly Kubelet[], container: LoadRef, pathAndQuery: string) => Response | null;
 
 /** What a node is started with, in addition to the options of its kubelet. */
 interface ClusterNodeOptions extends Omit<KubeletOptions, "node" | "skewMs"> {

@@ -16,6 +16,7 @@ import type { NodeJson } from "./support/objects.ts";
 import { readSpecSize, recordPod } from "./support/patches.ts";
 import { readRun, waitForActual } from "./support/pods.ts";
 import { startPodfit } from "./support/podfit.ts";
+import { createLoadServer } from "../support/embedded/load_server.ts";
 import { autoscaler, pod } from "./support/workloads.ts";
 
 const NODE = "hollow-1";
@@ -54,7 +55,7 @@ scenario("C20 C40 C45 a pod on a hollow kubelet is resized through a real API se
       events.filter(({ involvedObject }) => involvedObject.kind === "Pod").map(({ reason }) => reason),
       ["Pulled", "Created", "Started", "ResizeStarted", "ResizeCompleted"],
     );
-    const limits = node.kubelet.loads.findLimits({ ...ref, port: 8080 });
+    const limits = createLoadServer(node.kubelet).findLimits({ ...ref, port: 8080 });
     assertEquals([limits?.cpuShares, limits?.memoryBytes], [20, 64 * 2 ** 20]);
 
     // A container that uses more than its limit is killed, and its status on the real server says so.
@@ -74,7 +75,7 @@ scenario("C20 C40 C45 a pod on a hollow kubelet is resized through a real API se
 
 function kill(kubelet: Kubelet, namespace: string): boolean {
   try {
-    kubelet.loads.set({ namespace, name: "web", port: 8080 }, { memoryMiB: 100 });
+    createLoadServer(kubelet).set({ namespace, name: "web", port: 8080 }, { memoryMiB: 100 });
     return false;
   } catch (error) {
     return /killed/.test(String(error));

@@ -6,6 +6,7 @@ import { createKubelet, type Kubelet, type KubeletOptions } from "../../lib/embe
 import type { NodeConfig } from "../../lib/embedded/model/state.ts";
 import type { Json } from "./api_objects.ts";
 import type { FullApiServerOptions } from "./embedded/full_cluster.ts";
+import { createLoadServer, type LoadServer } from "./embedded/load_server.ts";
 import { RESOURCE_METRICS } from "./embedded/resource_metrics.ts";
 import { expectOk, ORIGIN, SimServer } from "./sim_server.ts";
 
@@ -31,6 +32,7 @@ export interface KubeletRunOptions extends Partial<Omit<KubeletOptions, "server"
 export class KubeletRun implements AsyncDisposable {
   readonly server: SimServer;
   readonly kubelet: Kubelet;
+  readonly loads: LoadServer;
   readonly errors: unknown[] = [];
   #ending = new AbortController();
   #ended: Promise<void>;
@@ -46,6 +48,7 @@ export class KubeletRun implements AsyncDisposable {
       onError: (error) => this.errors.push(error),
       ...options,
     });
+    this.loads = createLoadServer(this.kubelet);
     this.#ended = this.kubelet.run(this.#ending.signal);
   }
 

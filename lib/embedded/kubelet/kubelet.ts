@@ -14,7 +14,6 @@ import type { JsonObject } from "../json.ts";
 import type { KubeletEvent } from "../model/event.ts";
 import type { NodeState, PodStatus } from "../model/state.ts";
 import { createObjectsClient, findErrorCode, type ObjectsClient } from "../objects_client.ts";
-import { createLoadServer, type LoadServer } from "./load_server.ts";
 import { Machine, type Share } from "./machine.ts";
 import { keepRegistered, type NodeOptions } from "./register.ts";
 import { toGated, toStatusPatch, WriteQueue } from "./status_writer.ts";
@@ -50,8 +49,10 @@ export interface Kubelet {
   readonly run: (signal: AbortSignal) => Promise<void>;
   /** Answers a request to its own server. */
   readonly handle: (request: Request) => Promise<Response>;
-  /** The load images on it. */
-  readonly loads: LoadServer;
+  /** The pods that it runs. */
+  readonly machine: Machine;
+  /** Looks again at what is due; call it after a change of the machine. */
+  readonly wake: () => void;
   /** Gives a pod its parts of shared loads from now on; nothing for a pod that is not on it. */
   readonly share: (uid: string, shares: readonly Share[]) => void;
   /** Returns the whole model of now, for tests. */
@@ -191,7 +192,8 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   return {
     run,
     handle: createAnswer({ name, machine, now, checkAccess, answers }),
-    loads: createLoadServer(machine, () => wake()),
+    machine,
+    wake: () => wake(),
     share(uid, shares) {
       machine.advance();
       machine.share(uid, shares);

@@ -27,7 +27,7 @@ Deno.test("the checks of recorded kubelets find nothing in what a kubelet tells 
   await run.server.call("DELETE", `${PODS}/other`);
   await recording.poll(20);
   // Below what is in use, then above it.
-  run.kubelet.loads.set(ref("web"), { memoryMiB: 100 });
+  run.loads.set(ref("web"), { memoryMiB: 100 });
   await recording.poll(30);
   await run.resize("web", { limits: { memory: "80Mi" }, requests: { memory: "40Mi" } });
   await recording.poll(40);
@@ -35,7 +35,7 @@ Deno.test("the checks of recorded kubelets find nothing in what a kubelet tells 
   await recording.poll(20);
   for (let kill = 0; kill < 2; kill++) {
     try {
-      run.kubelet.loads.set(ref("web"), { memoryMiB: 500 });
+      run.loads.set(ref("web"), { memoryMiB: 500 });
     } catch {
       // It is meant to die of it.
     }

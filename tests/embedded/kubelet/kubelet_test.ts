@@ -98,7 +98,7 @@ Deno.test("a container over its memory limit is killed, and comes back with its 
   const ref = { namespace: "default", name: "web", port: 8080 };
   let told = "";
   try {
-    run.kubelet.loads.set(ref, { memoryMiB: 500 });
+    run.loads.set(ref, { memoryMiB: 500 });
   } catch (error) {
     told = String(error);
   }
@@ -117,21 +117,21 @@ Deno.test("a load is told to change, by port, and its limits are read", async ()
   });
   await run.advance(5);
   const at = (port: number) => ({ namespace: "default", name: "web", port });
-  run.kubelet.loads.set(at(8081), { cpuMillicores: 200 });
+  run.loads.set(at(8081), { cpuMillicores: 200 });
   const before = await readCounters(run);
   await run.advance(60);
   const after = await readCounters(run);
   const rate = (name: string) => (Number(after[name]) - Number(before[name])) / 60e6;
   assert(rate("side") > 130 && rate("side") < 260, `${rate("side")}m`);
   assert(rate("main") < 5, `${rate("main")}m`);
-  assertEquals(run.kubelet.loads.findLimits(at(8080)), {
+  assertEquals(run.loads.findLimits(at(8080)), {
     cgroupVersion: 1,
     cpuMillicores: 500,
     memoryBytes: 128 * 2 ** 20,
     cpuShares: 102,
     cpuWeight: null,
   });
-  assertEquals(run.kubelet.loads.findLimits(at(9999)), null);
+  assertEquals(run.loads.findLimits(at(9999)), null);
 });
 
 Deno.test("an annotation says what a container does; one that cannot be read is told, and the pod idles", async () => {

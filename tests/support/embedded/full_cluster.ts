@@ -13,6 +13,8 @@ import type { ControllerSet } from "../../../lib/embedded/controllers/controller
 import { controlDeployments, controlReplicaSets } from "../../../lib/embedded/controllers/deployments.ts";
 import { collectGarbage, controlNamespaces } from "../../../lib/embedded/controllers/garbage.ts";
 import { createScheduler } from "../../../lib/embedded/controllers/scheduler.ts";
+import type { LoadSetting } from "../../../lib/embedded/kubelet/loads.ts";
+import type { LoadRef } from "../../../lib/embedded/kubelet/machine.ts";
 import {
   type ApiServerOptions,
   createApiServer,
@@ -27,6 +29,7 @@ import { jsonPatch } from "./json_patch.ts";
 import { ALL_KINDS } from "./kinds.ts";
 import { Faults, interceptKubelet } from "./faults.ts";
 import { reviewAccess } from "./kubelet_access.ts";
+import { createLoadServer, type Limits, PROXY_TO_LOADS } from "./load_server.ts";
 import { createMetricsServer } from "./metrics_server.ts";
 import { controlNodes } from "./node_lifecycle.ts";
 import { RESOURCE_METRICS } from "./resource_metrics.ts";
@@ -85,6 +88,11 @@ export interface FullCluster extends Cluster {
   readonly api: FullApiServer;
   /** The faults of a kubelet's answers. */
   readonly faultsOf: (node: string) => Faults;
+  /**
+   * Sets what a container of the load image uses. Throws when no container listens there, or when the load kills it.
+   */
+  readonly setLoad: (container: LoadRef, change: Partial<LoadSetting>) => void;
+  readonly findLimits: (container: LoadRef) => Limits | null;
 }
 
 /** In process; nothing of it listens anywhere. */
@@ -99,8 +107,17 @@ export async function startFullCluster(options: FullClusterOptions): Promise<Ful
       return interceptKubelet(handle, own);
     },
   });
+  const findLoads = (container: LoadRef) =>
+    [...cluster.nodes.values()].map(({ kubelet }) => createLoadServer(kubelet))
+      .find((loads) => loads.findLimits(container) !== null) ?? null;
   return {
     ...cluster,
+    setLoad(container, change) {
+      const loads = findLoads(container);
+      if (loads === null) throw new Error(`Cannot reach pod "${container.name}": it is on no node`);
+      loads.set(container, change);
+    },
+    findLimits: (container) => findLoads(container)?.findLimits(container) ?? null,
     api: control.complete(cluster.api),
     faultsOf(node) {
       const found = perNode.get(node);
@@ -142,6 +159,7 @@ function toFull({ hasMetricsServer = false, tokens, ...options }: FullClusterOpt
     api: { ...FULL, ...options.api },
     controllers: CONTROLLERS,
     kubeletAnswers: RESOURCE_METRICS,
+    proxyToPod: PROXY_TO_LOADS,
     ...(tokens === undefined ? {} : { internalToken: INTERNAL_TOKEN, checkKubeletAccess: reviewAccess }),
     ...(hasMetricsServer ? { extend: createMetricsServer } : {}),
   };

@@ -1,8 +1,10 @@
 /**
  * How is a running container of the load image asked to use more or less?
  */
-import { type LoadSetting, parseMemory } from "./loads.ts";
-import type { LoadRef, Machine } from "./machine.ts";
+import type { Kubelet } from "../../../lib/embedded/kubelet/kubelet.ts";
+import { type LoadSetting, parseMemory } from "../../../lib/embedded/kubelet/loads.ts";
+import type { LoadRef } from "../../../lib/embedded/kubelet/machine.ts";
+import type { ProxyToPod } from "../../../lib/embedded/node.ts";
 
 /** The load images that run on one node. */
 export interface LoadServer {
@@ -23,8 +25,8 @@ export interface Limits {
   readonly cpuWeight: null;
 }
 
-/** `onChanged`: something may be due sooner. */
-export function createLoadServer(machine: Machine, onChanged: () => void): LoadServer {
+/** The load images on this kubelet's node. */
+export function createLoadServer({ machine, wake }: Pick<Kubelet, "machine" | "wake">): LoadServer {
   const server: LoadServer = {
     set(container, change) {
       machine.advance();
@@ -33,7 +35,7 @@ export function createLoadServer(machine: Machine, onChanged: () => void): LoadS
       const setting = { ...found.setting, ...change };
       machine.order(found, setting);
       machine.advance();
-      onChanged();
+      wake();
       if (parseMemory(setting) > (found.state.actual["memory.limits"] ?? Infinity)) {
         throw new Error(`Cannot reach ${toText(container)}: it was killed before it answered`);
       }
@@ -65,6 +67,15 @@ export function createLoadServer(machine: Machine, onChanged: () => void): LoadS
   };
   return server;
 }
+
+/** Requests through the API server's proxy reach the load image of a pod. */
+export const PROXY_TO_LOADS: ProxyToPod = (kubelets, container, pathAndQuery) => {
+  for (const kubelet of kubelets) {
+    const answer = createLoadServer(kubelet).answer(container, pathAndQuery);
+    if (answer !== null) return answer;
+  }
+  return null;
+};
 
 function parseChange(params: URLSearchParams): Partial<LoadSetting> | null {
   const [cpu, memory] = [params.get("cpu") ?? "", params.get("mem") ?? ""];
