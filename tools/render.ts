@@ -16,19 +16,20 @@ interface Manifest {
 /** By path: manifests that are made of the chart. */
 export const MANIFESTS: Readonly<Record<string, Manifest>> = {
   "deploy/install.yaml": {
-    head: `podfit for the whole cluster: two replicas, one of which leads.
+    head: `podfit for the whole cluster: two replicas, of which one acts.
   kubectl apply --server-side -f deploy/install.yaml`,
     values: { namespace: { create: true } },
   },
   "deploy/node-local.yaml": {
-    head: `podfit on each node, by the cgroups of that node: usage each second, and no right to ask kubelets.
+    head:
+      `podfit on each node. It reads usage from the cgroups of the node each second, and has no right to read kubelets.
   kubectl apply --server-side -f deploy/node-local.yaml`,
     values: { namespace: { create: true }, mode: "node-local" },
   },
   "deploy/sidecar.yaml": {
     head:
-      `For podfits inside of pods: rights of the service account podfit-sidecar in the namespace default, and the policy that
-keeps a sidecar to its pod. Elsewhere: have Helm name other accounts (sidecar.serviceAccounts), or change both namespaces.
+      `For podfits inside pods: rights for the service account podfit-sidecar in the namespace default, and the policy that
+restricts a sidecar to its pod. For other accounts, use Helm (sidecar.serviceAccounts), or change both namespaces.
   kubectl apply --server-side -f deploy/sidecar.yaml`,
     values: { mode: "sidecar", sidecar: { serviceAccounts: [{ namespace: "default", name: "podfit-sidecar" }] } },
   },
@@ -48,7 +49,7 @@ export const COPIES: Readonly<Record<string, string>> = {
 export async function renderManifest(path: string): Promise<string | null> {
   const manifest = MANIFESTS[path];
   if (manifest === undefined) return null;
-  const head = `${manifest.head}\nMade by \`deno task render\` out of deploy/helm: change that.`;
+  const head = `${manifest.head}\nGenerated from deploy/helm by \`deno task render\`. Edit the chart instead.`;
   const text = await renderText({ values: manifest.values });
   return `${head.split("\n").map((line) => `# ${line}`).join("\n")}\n${text.trimEnd()}\n`;
 }

@@ -126,7 +126,7 @@ chartTest("values that contradict each other are refused, with what to change", 
     [{ mode: "node-local", kubelet: { insecureTls: true } }, /statsSource: cgroup asks none: leave it out/],
     [
       { mode: "node-local", scaledObjects: { enabled: true } },
-      /mode: node-local looks after a part of them: set mode: ce/,
+      /mode: node-local manages only a part of them: set mode: ce/,
     ],
     [{ mode: "sidecar", scaledObjects: { enabled: true } }, /scaledObjects\.enabled needs all pods of a workload/],
     [{ serviceAccount: { create: false } }, /serviceAccount\.create: false needs serviceAccount\.name/],

@@ -1,4 +1,4 @@
-{{/* What objects are called. */}}
+{{/* The names of objects. */}}
 {{- define "podfit.name" -}}
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" }}
 {{- end }}
@@ -18,7 +18,7 @@
 {{- default (include "podfit.fullname" .) .Values.serviceAccount.name }}
 {{- end }}
 
-{{/* What pods are found by: it never changes for a release of one mode. */}}
+{{/* The labels that select podfit's pods. They never change for a release of one mode. */}}
 {{- define "podfit.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "podfit.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -40,12 +40,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- end }}
 
-{{/* Where usage is read: what is given, or what the mode is for. */}}
+{{/* Where podfit reads usage: statsSource, or the default of the mode. */}}
 {{- define "podfit.source" -}}
 {{- default (get (dict "central" "kubelet" "node-local" "cgroup" "sidecar" "metrics-api") .Values.mode) .Values.statsSource }}
 {{- end }}
 
-{{/* "true" or "": are kubelets asked, with tokens of podfit-kubelet? */}}
+{{/* "true" or "": does podfit read kubelets, with tokens of podfit-kubelet? */}}
 {{- define "podfit.asksKubelets" -}}
 {{- if and (ne .Values.mode "sidecar") (has (include "podfit.source" .) (list "kubelet" "auto")) }}true{{ end }}
 {{- end }}
@@ -55,14 +55,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- if and (eq .Values.mode "node-local") (eq (include "podfit.source" .) "cgroup") }}true{{ end }}
 {{- end }}
 
-{{/* "true" or "": does something run? */}}
+{{/* "true" or "": does the chart create pods for podfit? */}}
 {{- define "podfit.runs" -}}
 {{- if ne .Values.mode "sidecar" }}true{{ end }}
 {{- end }}
 
 {{/*
-A switch, by the name that the Kedify agent's chart has for it or by podfit's own: "true" or "false".
-Takes (list $ "name there" "name here").
+A switch, under its name in the Kedify agent's chart or under podfit's own name: "true" or "false".
+Takes (list $ "name in that chart" "own name").
 */}}
 {{- define "podfit.feature" -}}
 {{- $values := (index . 0).Values }}
@@ -80,26 +80,26 @@ Takes (list $ "name there" "name here").
 {{- default .Values.agentId (dig "agentId" "" (default dict .Values.agent)) }}
 {{- end }}
 
-{{/* "configMap", "secret", "inline" or "": how the kubelets' CA is given. */}}
+{{/* "configMap", "secret", "inline" or "": which value holds the CA of kubelets. */}}
 {{- define "podfit.kubeletCa" -}}
 {{- with .Values.kubelet.ca }}
 {{- if .configMap.name }}configMap{{ else if .secret.name }}secret{{ else if .inline }}inline{{ end }}
 {{- end }}
 {{- end }}
 
-{{/* Ends with an error that says what to change where values contradict each other. */}}
+{{/* Fails if values contradict each other. The error says what to change. */}}
 {{- define "podfit.validate" -}}
 {{- $source := include "podfit.source" . }}
 {{- $mode := .Values.mode }}
 {{- $ca := .Values.kubelet.ca }}
 {{- if and (eq $mode "central") (eq $source "cgroup") }}
-{{- fail "statsSource: cgroup reads the files of one node, and mode: central looks after all: set mode: node-local" }}
+{{- fail "statsSource: cgroup reads the files of one node, and mode: central manages all nodes: set mode: node-local" }}
 {{- end }}
 {{- if and (eq $mode "sidecar") (not (has $source (list "metrics-api" "cgroup"))) }}
-{{- fail (printf "statsSource: %s needs rights to nodes, which a sidecar has not: set statsSource: metrics-api or cgroup" $source) }}
+{{- fail (printf "statsSource: %s needs rights to nodes, which a sidecar does not have: set statsSource: metrics-api or cgroup" $source) }}
 {{- end }}
 {{- if and .Values.scaledObjects.enabled (ne $mode "central") }}
-{{- fail (printf "scaledObjects.enabled needs all pods of a workload, and mode: %s looks after a part of them: set mode: central, or leave it out here" $mode) }}
+{{- fail (printf "scaledObjects.enabled needs all pods of a workload, and mode: %s manages only a part of them: set mode: central, or leave it out here" $mode) }}
 {{- end }}
 {{- if and (eq $mode "central") (gt (int .Values.replicas) 1) (not .Values.leaderElection.enabled) }}
 {{- fail "replicas above 1 without leaderElection.enabled would all resize: set replicas: 1, or leave leader election on" }}
@@ -123,7 +123,7 @@ Takes (list $ "name there" "name here").
 {{- end }}
 {{- end }}
 
-{{/* What the objects of mode sidecar are called: with -sidecar, once. */}}
+{{/* The name of the objects of mode sidecar. It ends with -sidecar, once. */}}
 {{- define "podfit.sidecarName" -}}
 {{- include "podfit.fullname" . | trimSuffix "-sidecar" }}-sidecar
 {{- end }}

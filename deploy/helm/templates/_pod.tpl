@@ -1,4 +1,4 @@
-{{/* The flags, as a list. What is not given is left to podfit's own default. */}}
+{{/* The flags, as a list. A value that is not set has no flag, so podfit's own default applies. */}}
 {{- define "podfit.args" -}}
 {{- $name := include "podfit.fullname" . }}
 {{- $args := list (printf "--stats-source=%s" (include "podfit.source" .)) }}
@@ -36,8 +36,8 @@
 {{- end }}
 
 {{/*
-What starts podfit, as a list; nothing where the image's own entry point does. Its permissions are those that the mode needs: where no
-node's cgroups are mounted none are read, and an agent reaches the API server, its own node's kubelet and nobody else.
+The command that starts podfit, as a list, or nothing if the image's own entry point starts it. It permits only what the mode needs.
+podfit reads cgroups only if they are mounted. An agent connects only to the API server and to the kubelet of its node.
 */}}
 {{- define "podfit.command" -}}
 {{- $isNodeLocal := eq .Values.mode "node-local" }}
@@ -51,7 +51,7 @@ node's cgroups are mounted none are read, and an agent reaches the API server, i
 {{- if include "podfit.asksKubelets" . }}
 {{- range .Values.networkPolicy.kubeletPorts }}{{ $reached = append $reached (printf $address "NODE_IP" (toString .)) }}{{ end }}
 {{- end }}
-{{- /* Certificate and key are tried on each other there. */}}
+{{- /* podfit checks there that the certificate and the key belong together. */}}
 {{- if .Values.metrics.tls.secretName }}{{ $reached = append $reached "127.0.0.1" }}{{ end }}
 {{- $command = append $command (printf "--allow-net=%s" (join "," $reached)) }}
 {{- end }}
@@ -67,7 +67,7 @@ node's cgroups are mounted none are read, and an agent reaches the API server, i
 {{ ternary "[::]:8081" "0.0.0.0:8081" (eq .Values.ipFamily "IPv6") }}
 {{- end }}
 
-{{/* A probe of the listener; takes (list $ "/healthz" timings). */}}
+{{/* A probe of the listener. Takes (list $ "/healthz" timings). */}}
 {{- define "podfit.probe" -}}
 httpGet:
   path: {{ index . 1 }}
@@ -121,7 +121,7 @@ httpGet:
 - name: tls
   secret:
     secretName: {{ . }}
-    # 0440; podfit reads it by its group.
+    # 0440: podfit can read it because of its group.
     defaultMode: 288
 {{- end }}
 {{- end }}
@@ -132,7 +132,7 @@ metadata:
   labels:
     {{- include "podfit.selectorLabels" . | nindent 4 }}
     app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-    # What podfit's commands find it by, whatever it is called.
+    # podfit's commands find the pods by this label, whatever the release is called.
     podfit.dev/mode: {{ .Values.mode }}
     {{- with .Values.podLabels }}
     {{- toYaml . | nindent 4 }}
@@ -152,7 +152,7 @@ spec:
   {{- with .Values.priorityClassName }}
   priorityClassName: {{ . }}
   {{- end }}
-  # podfit ends within 14 s of a SIGTERM, its Lease given back and its last events told.
+  # podfit ends within 14 s of a SIGTERM. Before that it releases its Lease and sends its last events.
   terminationGracePeriodSeconds: 30
   securityContext:
     runAsNonRoot: true

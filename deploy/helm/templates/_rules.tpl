@@ -1,24 +1,25 @@
 {{/*
-What podfit may do. No `get`: podfit lists each kind once, and watches it from there.
-Each rule says what it is for; tests/e2e/rights_test.ts has them all used on a real cluster, and tests/deploy/rights_test.ts which there are when.
+The rights of podfit. Most rules have no `get`, because podfit lists each kind once and then watches it. Each rule has a comment that
+says why podfit needs it. tests/e2e/rights_test.ts uses all of them on a real cluster. tests/deploy/rights_test.ts checks which rights each
+set of values grants.
 */}}
 
 {{/* Objects in namespaces. */}}
 {{- define "podfit.namespacedRules" -}}
-# The autoscalers, and what podfit says about them in their status. It never changes a spec.
+# The autoscalers, and their status. podfit never changes a spec.
 - { apiGroups: [keda.kedify.io], resources: [podresourceautoscalers], verbs: [list, watch] }
 - { apiGroups: [keda.kedify.io], resources: [podresourceautoscalers/status], verbs: [patch] }
-# The pods they name: size, readiness and the state of a resize.
+# The pods that autoscalers select: size, readiness and the state of a resize.
 - { apiGroups: [""], resources: [pods], verbs: [list, watch] }
 {{- if not .Values.dryRun }}
-# The resize itself. This subresource changes cpu and memory of containers, nothing else of a pod.
+# The resize. This subresource changes only CPU and memory of the containers of a pod.
 - { apiGroups: [""], resources: [pods/resize], verbs: [patch] }
 {{- end }}
-# The selector of what spec.target names, and the template's sizes. Workloads are never changed.
+# The selector of the workload in spec.target, and the sizes in its template. podfit never changes a workload.
 - { apiGroups: [apps], resources: [deployments, daemonsets, statefulsets], verbs: [list, watch] }
-# What happened, on the autoscaler: create the first, patch the count of a repetition.
+# Events on the autoscaler: create the first, and patch the count if it repeats.
 - { apiGroups: [""], resources: [events], verbs: [create, patch] }
-# Optional: what namespaces allow, so that no resize is sent that would be refused for it. Without it refusals are believed.
+# Optional: the limits of namespaces. podfit then sends no resize that these would reject. Without this right it learns from refusals.
 - { apiGroups: [""], resources: [limitranges, resourcequotas], verbs: [list, watch] }
 {{- if .Values.scaledObjects.enabled }}
 {{- include "podfit.replicaRules" . | nindent 0 }}
@@ -28,22 +29,22 @@ Each rule says what it is for; tests/e2e/rights_test.ts has them all used on a r
 # Usage of the sidecar's own pod.
 - { apiGroups: [metrics.k8s.io], resources: [pods], verbs: [get] }
 {{- else if has $source (list "metrics-api" "auto") }}
-# Usage, where kubelets cannot be asked.
+# Usage, if podfit cannot read kubelets.
 - { apiGroups: [metrics.k8s.io], resources: [pods], verbs: [list] }
 {{- end }}
 {{- end }}
 
-{{/* Replicas, in namespaces: only where scaledObjects.enabled. Of workloads podfit writes the scale and nothing else. */}}
+{{/* Replicas, in namespaces: only if scaledObjects.enabled. podfit writes only the scale of a workload. */}}
 {{- define "podfit.replicaRules" -}}
-# The ScaledObjects, what podfit says about them in their status, and the finalizer that restoreToOriginalReplicaCount needs.
+# The ScaledObjects, their status, and the finalizer that restoreToOriginalReplicaCount needs.
 - { apiGroups: [keda.sh], resources: [scaledobjects], verbs: [list, watch, patch] }
 - { apiGroups: [keda.sh], resources: [scaledobjects/status], verbs: [patch] }
 - { apiGroups: [keda.sh], resources: [triggerauthentications], verbs: [list, watch] }
-# How many replicas there are, and how many there shall be. Kinds beside these need two rights more, `get` and `update` of theirs.
+# The current and the desired replicas. For other kinds, grant `get` and `update` of their scale too.
 - { apiGroups: [apps], resources: [deployments/scale, statefulsets/scale], verbs: [get{{ if not .Values.dryRun }}, update{{ end }}] }
-# Templates: the sizes that pods are born with, and the environment of authentications by `env`.
+# Templates: the sizes that new pods start with, and the environment variables of authentications with `env`.
 - { apiGroups: [apps], resources: [deployments, statefulsets, replicasets, controllerrevisions], verbs: [get] }
-# Who else sets replicas: podfit leaves those alone.
+# HPAs: podfit does not scale a workload that an HPA scales.
 - { apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [list, watch] }
 {{- if and .Values.scaledObjects.transferHpas (not .Values.dryRun) }}
 # HPAs that a ScaledObject takes over.
@@ -53,19 +54,21 @@ Each rule says what it is for; tests/e2e/rights_test.ts has them all used on a r
 
 {{/* Nodes, which are in no namespace. */}}
 {{- define "podfit.nodeRules" -}}
-# Addresses of the nodes that the pods are on, to ask their kubelets; and what they have room for.
+# Nodes: their addresses, to connect to their kubelets, and their headroom.
 - { apiGroups: [""], resources: [nodes], verbs: [list, watch] }
 {{- if .Values.scaledObjects.enabled }}
-# How triggers of ScaledObjects in any namespace may identify themselves.
+# The authentications that triggers in all namespaces can use.
 - { apiGroups: [keda.sh], resources: [clustertriggerauthentications], verbs: [list, watch] }
 {{- end }}
 {{- if eq (include "podfit.source" .) "proxy" }}
-# Usage by the API server's proxy. Whoever holds this right may also run commands in any container of any node.
+# Usage, through the API server's proxy. This right also allows commands in any container of any node.
 - { apiGroups: [""], resources: [nodes/proxy], verbs: [get] }
 {{- end }}
 {{- end }}
 
-{{/* The Lease: who acts, or who writes statuses. Takes its name. A right to create cannot be bound to a name. */}}
+{{/*
+The Lease of the replica that acts, or of the agent that writes statuses. Takes its name. A right to create cannot be limited to a name.
+*/}}
 {{- define "podfit.leaseRules" -}}
 - { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create] }
 - { apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [{{ . }}], verbs: [get, update] }
