@@ -1,6 +1,4 @@
-/**
- * How do kubelets and controllers write objects? By the path of their collection, over a Transport.
- */
+/** How do kubelets and controllers write objects? By the path of their collection, over a Transport. */
 import { readText } from "../kube/body.ts";
 import { toApiError } from "../kube/errors.ts";
 import type { ApiServer } from "../kube/transport.ts";

@@ -1,6 +1,4 @@
-/**
- * How much do the containers of a pod ask for, and how does the API server spell a quantity?
- */
+/** How much do the containers of a pod ask for, and how does the API server spell a quantity? */
 import { parseAmount, parseSuffix } from "../units/quantity.ts";
 import { NO_RESOURCES, requestOrLimitOf, RESOURCE_FIELDS, resourceOf, type Resources } from "../units/resources.ts";
 import { at, isObject, type Json, type JsonObject, listAt, objectAt, textAt } from "./json.ts";

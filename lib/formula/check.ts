@@ -346,9 +346,7 @@ function findCallType(name: CallNode["name"], items: readonly Type[]): Type {
   }
 }
 
-/**
- * Arguments after an array or an unknown value are not checked. The type is that of the first argument, as in expr.
- */
+/** Arguments after an array or an unknown value are not checked. The type is that of the first argument, as in expr. */
 function findAggregateType(name: CallNode["name"], items: readonly Type[]): Type {
   const isList = (item: Type) => isOpen(item) || item.kind === "array";
   const end = items.findIndex(isList);

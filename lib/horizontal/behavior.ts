@@ -190,8 +190,7 @@ function recordNeed(
 
 /**
  * Only the longest period of this direction decides. It may be shorter than a period of the other direction that still
- * needs the event.
- * Clauses: R44.
+ * needs the event. Clauses: R44.
  */
 function storeEvent(
   events: readonly ScaleEvent[],
@@ -210,8 +209,7 @@ function putInSlot<T>(list: readonly T[], item: T, slot: number): readonly T[] {
 
 /**
  * Returns the behavior of the scaling loop. A paused direction is Disabled, so `behavior` is then present, with
- * defaults.
- * Clauses: R55, R56.
+ * defaults. Clauses: R55, R56.
  */
 export function disablePausedDirections({ behavior, annotations }: ScaledObject): Behavior | null {
   const { isScaleInPaused, isScaleOutPaused } = annotations;

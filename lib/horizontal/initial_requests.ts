@@ -36,8 +36,7 @@ export interface PodWithInitialResources {
 
 /**
  * Returns the record after the pod was seen. Resource fields that were never resized are as at creation. Call it
- * whenever a pod changes; it returns the same object if nothing is new.
- * Clauses: R82.
+ * whenever a pod changes; it returns the same object if nothing is new. Clauses: R82.
  */
 export function nextInitialResources(before: ResourcesByContainer | null, pod: PodFacts): ResourcesByContainer {
   const record: Record<string, Resources> = {};

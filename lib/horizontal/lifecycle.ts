@@ -88,8 +88,7 @@ function isSetByActivationLoop(ready: Condition | undefined): ready is Condition
 
 /**
  * Stops both loops. `scale` is `null` if no replica count may be written. The paused count is written once, when the
- * object or podfit appears or changes.
- * Clauses: R55, R56.
+ * object or podfit appears or changes. Clauses: R55, R56.
  */
 export function applyPause(before: ReplicasState, scale: Scale | null, input: ReplicasInput): ReplicasOutcome {
   const { object } = input;
@@ -145,8 +144,7 @@ function isDirectionPaused(object: ScaledObject | null): boolean {
 }
 
 /**
- * Returns the reason for log and metrics; `null` if only conditions have one.
- * Clauses: C53, R3, R6, R30, R75, R78, R94.
+ * Returns the reason for log and metrics; `null` if only conditions have one. Clauses: C53, R3, R6, R30, R75, R78, R94.
  */
 export function findBlockerReason(obstacle: Blocker): ReplicasReason | null {
   switch (obstacle.kind) {
@@ -267,8 +265,7 @@ const DELETED_NOTICE: ReplicasNotice = { name: "ScaledObjectDeleted", message: "
 
 /**
  * Writes only the replicas from before podfit, if the spec asks for it. The event is sent once; the write is repeated
- * as often as requested.
- * Clauses: R57.
+ * as often as requested. Clauses: R57.
  */
 export function applyDeletion(before: ReplicasState, scale: Scale | null, input: ReplicasInput): ReplicasOutcome {
   const stopped = reportScalersStopped(before.notified);

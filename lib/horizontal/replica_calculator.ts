@@ -381,8 +381,7 @@ function aggregate({ containers }: PodFacts, { resource, requestOf }: PodRequest
 
 /**
  * Returns the number of pods that run and are Ready, deleted ones included; `null` if the selector lists no pod, which
- * makes such a metric an error.
- * Clauses: R39.
+ * makes such a metric an error. Clauses: R39.
  */
 export function countReadyPods(pods: readonly Pick<PodFacts, "phase" | "ready">[]): number | null {
   if (pods.length === 0) return null;

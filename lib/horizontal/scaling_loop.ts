@@ -128,8 +128,7 @@ interface PendingFacts {
 
 /**
  * Returns whether all triggers ask for fewer replicas, by either baseline, and replicas may fall. If they may not, pods
- * may shrink.
- * Clauses: R86.
+ * may shrink. Clauses: R86.
  */
 function hasScaleInPending({ proposals }: ScalingOutcome, { object, behavior, replicas }: PendingFacts): boolean {
   if (replicas <= Math.max(1, object.minReplicas) || behavior?.scaleDown.select === "Disabled") return false;

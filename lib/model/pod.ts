@@ -122,8 +122,7 @@ export function findContainer(pod: PodFacts, name: string): ContainerFacts | nul
 
 /**
  * Returns the names, each once: the one that the autoscaler names, or with EVERY_CONTAINER those of all containers and
- * native sidecars that it does not leave out. Empty where the pod has none of them.
- * Clauses: C15, L50.
+ * native sidecars that it does not leave out. Empty where the pod has none of them. Clauses: C15, L50.
  */
 export function listContainers(
   { containerName, excludeContainers }: Pick<Autoscaler, "containerName" | "excludeContainers">,

@@ -133,8 +133,7 @@ export type ResourceAmounts = Readonly<Record<Resource, number | null>>;
 
 /**
  * Returns the first violation that the API server would find with the container at that size; `null` = it would accept
- * the pod.
- * Clauses: L32.
+ * the pod. Clauses: L32.
  */
 export function findLimitRangeViolation(
   { ranges }: NamespaceLimits,

@@ -69,8 +69,7 @@ export function listStuckFields(pod: PodFacts, container: ContainerFacts): reado
 
 /**
  * Returns whether everything in the pod that waits for headroom was written by podfit in this container. Then it may be
- * taken back.
- * Clauses: L31.
+ * taken back. Clauses: L31.
  */
 export function isOwnResizeWaiting(pod: PodFacts, container: ContainerFacts): boolean {
   const own = listStuckFields(pod, container);

@@ -1,6 +1,4 @@
-/**
- * Schemas that several records share: numbers, resources, requests, selectors. They are written with valibot.
- */
+/** Schemas that several records share: numbers, resources, requests, selectors. They are written with valibot. */
 import * as v from "valibot";
 import { BLOCK_REASONS, REFUSAL_REASONS, RESIZE_REASONS } from "../model/reasons.ts";
 import type { Program } from "../model/scaled_object.ts";

@@ -1,6 +1,4 @@
-/**
- * What does a container want in each second? Loads are made of points, cut into parts, and given noise.
- */
+/** What does a container want in each second? Loads are made of points, cut into parts, and given noise. */
 import type { Resource } from "../units/resources.ts";
 
 /** What one container wants in one second. */

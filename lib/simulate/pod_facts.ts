@@ -1,6 +1,4 @@
-/**
- * What would the API server show of a simulated pod? Each function gives the facts after one event.
- */
+/** What would the API server show of a simulated pod? Each function gives the facts after one event. */
 import { type ContainerFacts, NO_TERMINATIONS, type PodFacts, type Termination } from "../model/pod.ts";
 import type { ResizeRequest } from "../model/resize_request.ts";
 import { listOwnedFields } from "../units/managed_fields.ts";

@@ -1,6 +1,4 @@
-/**
- * How many pods does a simulated workload have? One, or as many as its ScaledObject makes them.
- */
+/** How many pods does a simulated workload have? One, or as many as its ScaledObject makes them. */
 import { decideReplicas } from "../horizontal/decide.ts";
 import { nextInitialResources, type ResourcesByContainer } from "../horizontal/initial_requests.ts";
 import { computePodReadings, listHeldFields, type WorkloadPod } from "../horizontal/joint/pod_readings.ts";

@@ -8,8 +8,7 @@ import { isRecord } from "../units/untrusted.ts";
 
 /**
  * Returns a function that finds variables. `absent` is a variable that the container does not have, or that comes from
- * the pod's own fields.
- * Clauses: R16.
+ * the pod's own fields. Clauses: R16.
  */
 export function createFindVariable(container: EnvContainer, findEntry: FindEntry): (name: string) => Promise<Found> {
   const values = new Map<number, Promise<Found>>();
@@ -204,8 +203,7 @@ interface EntriesOptions {
 
 /**
  * Returns a function that finds entries in this one namespace. A missing object is `missing`, a missing key of it
- * `absent`.
- * Clauses: R16.
+ * `absent`. Clauses: R16.
  */
 export function createFindEntry({ namespace, fetchSecret, fetchConfigMap, signal }: EntriesOptions): FindEntry {
   const fetched = new Map<string, Promise<ObjectResult>>();

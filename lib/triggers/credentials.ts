@@ -34,8 +34,7 @@ export interface TriggerCredentials {
 }
 
 /**
- * Keeps the credentials of one ScaledObject's triggers: fetched at first use, and again after a failure.
- * Clauses: R70.
+ * Keeps the credentials of one ScaledObject's triggers: fetched at first use, and again after a failure. Clauses: R70.
  */
 export function createTriggerCredentials(namespace: string, fetchCredentials: FetchCredentials): TriggerCredentials {
   const held = new Map<string, Promise<ResolvedCredentials>>();
@@ -116,8 +115,7 @@ export type ResolvedCredentials =
 
 /**
  * Returns the parameters of an authentication. Secrets are in the ScaledObject's namespace; those of a
- * ClusterTriggerAuthentication are only in podfit's own. Rejects only with the signal's reason.
- * Clauses: R16.
+ * ClusterTriggerAuthentication are only in podfit's own. Rejects only with the signal's reason. Clauses: R16.
  */
 export async function resolveCredentials(
   authentication: Authentication,

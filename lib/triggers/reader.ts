@@ -49,8 +49,7 @@ export interface TriggerReader {
 }
 
 /**
- * Returns a reader that shares queries between both loops, and repeats a failed one once.
- * Clauses: R8, R19, R50, R70.
+ * Returns a reader that shares queries between both loops, and repeats a failed one once. Clauses: R8, R19, R50, R70.
  */
 export function createTriggerReader(options: TriggerReaderOptions): TriggerReader {
   let memory: ReaderMemory | null = null;

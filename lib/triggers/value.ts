@@ -69,8 +69,7 @@ export type AskedSource = Extract<TriggerSource, { readonly kind: "metrics-api" 
 
 /**
  * The answer of a query. `value` is a double as the source has it, also NaN and infinite; it is rounded later.
- * `isEmpty`: the source answered without a value; KEDA counts those also if they are errors.
- * Clauses: R93.
+ * `isEmpty`: the source answered without a value; KEDA counts those also if they are errors. Clauses: R93.
  */
 export type TriggerAnswer =
   | { readonly kind: "value"; readonly value: number; readonly isEmpty: boolean }

@@ -63,8 +63,7 @@ function toFinite(value: number): number | null {
 
 /**
  * Converts a metric's value or target: rounded to three decimals, ties to even. Negative and not finite is 0, too large
- * is 2^63-1.
- * Clauses: R17, R63.
+ * is 2^63-1. Clauses: R17, R63.
  */
 export function toMilli(value: number): bigint {
   if (!Number.isFinite(value) || value <= 0) return 0n;
@@ -76,8 +75,7 @@ export function toMilli(value: number): bigint {
 
 /**
  * Converts a formula's result or target: 1000 * value, cut towards zero, at most 2^63-1 in either direction; `null` for
- * NaN and infinities.
- * Clauses: R63.
+ * NaN and infinities. Clauses: R63.
  */
 export function truncMilli(value: number): bigint | null {
   if (!Number.isFinite(value)) return null;
@@ -89,8 +87,7 @@ export function truncMilli(value: number): bigint | null {
 
 /**
  * Converts as Quantity.AsApproximateFloat64 does: n * 0.001 and not n / 1000, so 9m is 0.009000000000000001. A quantity
- * of more than 18 digits is stored in billionths, and multiplied by 1e-9.
- * Clauses: R63.
+ * of more than 18 digits is stored in billionths, and multiplied by 1e-9. Clauses: R63.
  */
 export function milliToDouble(milli: bigint): number {
   return milli < 10n ** 18n ? Number(milli) * 0.001 : Number(milli * 1_000_000n) * 1e-9;

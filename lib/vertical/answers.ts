@@ -145,8 +145,7 @@ function nextCommand(
 
 /**
  * Returns the refusals after a refused PATCH: the resources that it names wait, or all that were to change. If the
- * server is busy, every resource waits.
- * Clauses: C44, C47.
+ * server is busy, every resource waits. Clauses: C44, C47.
  */
 export function addRefusals(
   refusals: Refusals,

@@ -31,8 +31,7 @@ export const NOT_ENDED: EndingsState = Object.freeze({ endings: NO_ENDINGS, refl
 
 /**
  * Returns the endings after what the pod shows; the same object if it shows no new one. `before` is undefined for a new
- * container.
- * Clauses: L7, L10, L12.
+ * container. Clauses: L7, L10, L12.
  */
 export function nextEndings(before: ContainerState | undefined, context: EndingContext): EndingsState {
   const { container: { terminations }, now } = context;
@@ -131,8 +130,7 @@ interface EndingContext {
 
 /**
  * Returns the container after the processes that were killed while it ran on. Only a source that reads the container's
- * own cgroup counts them.
- * Clauses: L13.
+ * own cgroup counts them. Clauses: L13.
  */
 function addKilledProcess(
   before: ContainerState,
@@ -154,8 +152,7 @@ function addKilledProcess(
 
 /**
  * Renews the floor for a day if the container uses as much as killed it, so that a load that returns daily is not
- * killed again. Memory next to its limit also sets a floor.
- * Clauses: L12.
+ * killed again. Memory next to its limit also sets a floor. Clauses: L12.
  */
 function renewKillFloor(
   container: ContainerState,
@@ -234,8 +231,7 @@ function isResizeRestart(resizedAt: number | null, at: number, context: EndingCo
 }
 
 /**
- * Returns the answer to a kill before podfit's start that a resize has followed; `null` if there is none.
- * Clauses: L10.
+ * Returns the answer to a kill before podfit's start that a resize has followed; `null` if there is none. Clauses: L10.
  */
 function findEarlierOomResponse(added: readonly Ending[], { pod, container }: EndingContext): OomResponse | null {
   const kill = added.findLast(({ kind }) => kind === "oom");

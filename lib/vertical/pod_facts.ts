@@ -229,8 +229,7 @@ function nextResizedAt(
 
 /**
  * Returns the time of the newest managedFields entry of podfit, or of another manager that has a field of the
- * container; else of the newest resize by another client. Epoch ms; `null` without any.
- * Clauses: C42.
+ * container; else of the newest resize by another client. Epoch ms; `null` without any. Clauses: C42.
  */
 function findResizeEntryAt(pod: PodFacts, container: string): number | null {
   let own: number | null = null;

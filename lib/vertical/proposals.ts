@@ -40,8 +40,7 @@ import { findEvidence } from "./windows.ts";
 
 /**
  * Returns one case for each container that an autoscaler targets and the pod has; none if another podfit resizes the
- * pod.
- * Clauses: C12.
+ * pod. Clauses: C12.
  */
 export function listCases(
   sampled: readonly Sampled[],
@@ -103,8 +102,7 @@ export function isAfterOom([first]: readonly Proposal[]): boolean {
 
 /**
  * Returns the proposals in the order of the proposers, with pairs settled. Without proposals it is always the same
- * array.
- * Clauses: L35.
+ * array. Clauses: L35.
  */
 export function proposeSizes(it: ContainerCase): readonly Proposal[] {
   let all = NO_PROPOSALS;
@@ -124,8 +122,7 @@ export interface Choice {
 
 /**
  * Returns the most urgent proposals of one direction: up if any goes up, else down. If two concern one field the larger
- * amount counts. `null` without proposals.
- * Clauses: C32.
+ * amount counts. `null` without proposals. Clauses: C32.
  */
 export function chooseDirection(proposals: readonly Proposal[]): Choice | null {
   const first = proposals[0];
@@ -207,8 +204,7 @@ export function formatHeldBack(resource: Resource, sample: Sample | null): strin
 
 /**
  * Returns whether the sizes of siblings may matter to the pod: it is new and was never resized. `wallNow` is epoch ms of
- * the wall clock. Cheap, since it is called for every pod.
- * Clauses: L40.
+ * the wall clock. Cheap, since it is called for every pod. Clauses: L40.
  */
 export function wantsSiblings(pod: PodFacts, contenders: readonly Autoscaler[], wallNow: number): boolean {
   for (const autoscaler of contenders) {
@@ -223,8 +219,7 @@ export function wantsSiblings(pod: PodFacts, contenders: readonly Autoscaler[], 
 /**
  * Returns the proposals with pairs settled. In a Guaranteed pod a field that moved alone would change the QoS class, so
  * request and limit move together: up if either must grow, down if both can shrink, to the larger amount. With the
- * field that needs most alone, a pair could alternate: 133m, 143m, 133m.
- * Clauses: L35, C35.
+ * field that needs most alone, a pair could alternate: 133m, 143m, 133m. Clauses: L35, C35.
  */
 export function pairUp(it: ContainerCase, proposals: readonly Proposal[]): readonly Proposal[] {
   if (proposals.length === 0) return proposals;

@@ -149,8 +149,7 @@ function toRecommendedDecision(decided: ContainerDecision): ContainerDecision {
 
 /**
  * Returns the state with the views of autoscalers whose mode has changed: windows stay, and streaks end with the
- * changed spec.
- * Clauses: L54.
+ * changed spec. Clauses: L54.
  */
 function adoptViews(state: PodState, from: PodState | null, contenders: readonly Autoscaler[]): PodState {
   let views: Record<string, AutoscalerView> | null = null;

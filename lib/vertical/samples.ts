@@ -141,8 +141,7 @@ export interface UsageInterval {
 
 /**
  * Returns the share of the interval in which the limit throttled the container, and its demand in millicores: usage if
- * nothing was measured. PSI is used if the source has it, else throttled time.
- * Clauses: L20, L21.
+ * nothing was measured. PSI is used if the source has it, else throttled time. Clauses: L20, L21.
  */
 export function computeHeldBack(interval: UsageInterval, context: CpuLimitContext): HeldBack {
   const { cpuMillicores } = interval;

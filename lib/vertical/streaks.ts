@@ -100,8 +100,7 @@ export function nextView(
 
 /**
  * Returns the usage that the field is compared and sized with, in millicores or bytes: for CPU the demand, which is
- * never below usage. `null` while no rate is known.
- * Clauses: L21, C30, C31.
+ * never below usage. `null` while no rate is known. Clauses: L21, C30, C31.
  */
 export function findUsage(rule: FieldPolicy, sample: Sample | null): number | null {
   if (sample === null) return null;
@@ -158,8 +157,7 @@ export function isSampleCounted(sample: Sample, from: number): boolean {
 
 /**
  * Returns the streaks after an accepted PATCH. Memory's stay if a saturated sample caused it and only CPU changes:
- * behind a limit each sample may cause a PATCH, and streaks of memory would never fill.
- * Clauses: L22, C31.
+ * behind a limit each sample may cause a PATCH, and streaks of memory would never fill. Clauses: L22, C31.
  */
 export function keepStreaksOverPatch(streaks: Streaks, changes: readonly ResourceField[]): Streaks {
   const isSaturated = streaks["cpu.requests"]?.isSaturated || streaks["cpu.limits"]?.isSaturated;
@@ -188,8 +186,7 @@ export const NOTHING_WANTED: Pick<AutoscalerView, "streaks" | "wantedSince" | "s
 
 /**
  * Returns the state after replicas were removed: streaks down end, and windows start again (`findWindowWait`), since
- * the remaining pods are about to get more. The same object without a new removal.
- * Clauses: R86.
+ * the remaining pods are about to get more. The same object without a new removal. Clauses: R86.
  */
 export function endScaleDownStreaks(state: PodState, { now, scaledInAt, contenders }: SizeInput): PodState {
   if (scaledInAt === undefined || scaledInAt === state.scaledIn?.at) return state;
@@ -394,8 +391,7 @@ function countSample(
 
 /**
  * Returns the streaks with scale-ups from before the new size. Usage that no limit throttled did not depend on the
- * size, so it counts if it is too much for the new one.
- * Clauses: L60.
+ * size, so it counts if it is too much for the new one. Clauses: L60.
  */
 function addEarlyScaleUps(
   before: AutoscalerView["streaks"],
@@ -449,8 +445,7 @@ const SHORT_INTERVAL_MS = 5_000;
 
 /**
  * Returns whether load may have started within the sample: it was throttled for part of a short interval and used less
- * than the limit. Its demand is a mean with the time before, so it counts only as one of a streak.
- * Clauses: L22.
+ * than the limit. Its demand is a mean with the time before, so it counts only as one of a streak. Clauses: L22.
  */
 function isLoadStepPossible({ from, at, cpuMillicores }: Sample, limitMillicores: number | null): boolean {
   return at - from <= SHORT_INTERVAL_MS && !fillsLimit(cpuMillicores, limitMillicores);

@@ -48,8 +48,7 @@ export function findEvidence({ sides }: Evidence, { key, down }: FieldPolicy): n
 
 /**
  * Returns the peaks after one more usage at `at`, epoch ms; `before` may be of another window, of which it keeps the
- * peaks.
- * Clauses: L2.
+ * peaks. Clauses: L2.
  */
 export function nextPeaks(
   before: Peaks | undefined,

@@ -1,6 +1,4 @@
-/**
- * Which flags name the load that simulate and suggest run policies on?
- */
+/** Which flags name the load that simulate and suggest run policies on? */
 import { createFlag } from "./command.ts";
 import { parseBetween, parsePrometheusFlags, type PrometheusQuery } from "./parse_values.ts";
 

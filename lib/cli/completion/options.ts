@@ -1,6 +1,4 @@
-/**
- * The argument of `podfit completion`. A script is made from the whole commander program.
- */
+/** The argument of `podfit completion`. A script is made from the whole commander program. */
 import { Argument, type Command } from "commander";
 import { defineCommand } from "../command/command.ts";
 import { type Shell, SHELLS } from "./spec.ts";

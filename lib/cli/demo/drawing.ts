@@ -1,6 +1,4 @@
-/**
- * Lines of styled text with a fixed width, and a plot made of characters.
- */
+/** Lines of styled text with a fixed width, and a plot made of characters. */
 import { type Text, toLine, toStyle } from "../terminal/output.ts";
 import type { Point } from "./story.ts";
 

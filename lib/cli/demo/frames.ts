@@ -1,6 +1,4 @@
-/**
- * One frame of the demo for a terminal of 80 x 24 or more: plots, the last decisions, events and totals.
- */
+/** One frame of the demo for a terminal of 80 x 24 or more: plots, the last decisions, events and totals. */
 import type { Resource } from "../../units/resources.ts";
 import { formatElapsed, formatWholeMebibytes, formatWholeMillicores } from "../terminal/numbers.ts";
 import { fitWidth, GLYPHS, type Line, plot, type Span, spread } from "./drawing.ts";

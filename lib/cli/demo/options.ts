@@ -1,6 +1,4 @@
-/**
- * The flags of `podfit demo`, and the names of its scenes.
- */
+/** The flags of `podfit demo`, and the names of its scenes. */
 import { createFlag, defineCommand, type Typed } from "../command/command.ts";
 import { parseBetween, parseChoice } from "../command/parse_values.ts";
 import { COLOR_WHENS, type ColorWhen } from "../terminal/text.ts";

@@ -1,6 +1,4 @@
-/**
- * What does a scene of the demo apply? Its node, manifests and loads, from the files of deploy/demo.
- */
+/** What does a scene of the demo apply? Its node, manifests and loads, from the files of deploy/demo. */
 import web from "../../../deploy/demo/web.yaml" with { type: "text" };
 import worker from "../../../deploy/demo/worker.yaml" with { type: "text" };
 import cache from "../../../deploy/demo/cache.yaml" with { type: "text" };

@@ -1,6 +1,4 @@
-/**
- * The table of the demo: what podfit saved, compared with the same time without it.
- */
+/** The table of the demo: what podfit saved, compared with the same time without it. */
 import { formatWholeMebibytes, formatWholeMillicores } from "../terminal/numbers.ts";
 import type { Line, Span } from "./drawing.ts";
 import type { SceneName } from "./options.ts";

@@ -1,6 +1,4 @@
-/**
- * The flags of `podfit explain`. A wrong flag ends with code 2, because 1 means that nothing can be explained.
- */
+/** The flags of `podfit explain`. A wrong flag ends with code 2, because 1 means that nothing can be explained. */
 import { Argument } from "commander";
 import { createFlag, defineCommand, FORMAT_FLAG, type GetEnv, parseIsJson, type Typed } from "../command/command.ts";
 import { describeSubjects, parseSubject, type Subject, type SubjectKind } from "../command/parse_values.ts";

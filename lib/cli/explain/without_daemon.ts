@@ -1,6 +1,4 @@
-/**
- * Explains without a running podfit: a daemon in this process watches for two samples of usage, and writes nothing.
- */
+/** Explains without a running podfit: a daemon in this process watches for two samples of usage, and writes nothing. */
 import { createDaemon, type DaemonOptions } from "../../daemon/daemon.ts";
 import { createMetrics } from "../../daemon/metrics/metrics.ts";
 import type { Evaluation } from "../../daemon/pods/controller.ts";

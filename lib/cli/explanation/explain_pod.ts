@@ -1,6 +1,4 @@
-/**
- * From the records of a pod to the reasons for its size: usage, thresholds, proposals, gates and past resizes.
- */
+/** From the records of a pod to the reasons for its size: usage, thresholds, proposals, gates and past resizes. */
 import type { Decision } from "../../model/decision.ts";
 import { findContainer, findSiblingSize, getActualSize, type PodFacts } from "../../model/pod.ts";
 import { describeChange, listChangedFields } from "../../model/resize_request.ts";

@@ -1,6 +1,4 @@
-/**
- * An explanation as text for people: the answer first, then the details of each container, trigger and pod.
- */
+/** An explanation as text for people: the answer first, then the details of each container, trigger and pod. */
 import { RESIZE_UNIT, resourceOf } from "../../units/resources.ts";
 import {
   formatAge,

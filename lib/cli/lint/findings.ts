@@ -1,6 +1,4 @@
-/**
- * What lint reports: levels, findings with their place, and the report of one run.
- */
+/** What lint reports: levels, findings with their place, and the report of one run. */
 import type { Place } from "../manifests/yaml.ts";
 import type { Noun } from "./check_object.ts";
 

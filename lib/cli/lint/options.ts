@@ -1,6 +1,4 @@
-/**
- * The flags of `podfit lint`. A wrong flag ends with code 2, because 1 means a problem in a manifest.
- */
+/** The flags of `podfit lint`. A wrong flag ends with code 2, because 1 means a problem in a manifest. */
 import { createFlag, defineCommand, type GetEnv, type Typed } from "../command/command.ts";
 import { parseChoice, parseNamespace } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";

@@ -72,9 +72,7 @@ const MAX_ALIASED_NODES = 10_000;
 
 type ToPlace = (offset: number) => Place;
 
-/**
- * The state of one document. It is read in order, since an alias means the last anchor before it.
- */
+/** The state of one document. It is read in order, since an alias means the last anchor before it. */
 interface YamlContext {
   readonly toPlace: ToPlace;
   readonly faults: Fault[];
@@ -221,9 +219,7 @@ function stepInto(node: Node, path: string, targets: ReadonlyMap<Node, Node>): S
   return steps.toReversed().toSorted((a, b) => a.rest.length - b.rest.length)[0] ?? null;
 }
 
-/**
- * Returns the rest of a path after a key, which may be escaped by joinPath(); `null` if the path has another key.
- */
+/** Returns the rest of a path after a key, which may be escaped by joinPath(); `null` if the path has another key. */
 function restAfter(key: string, path: string): string | null {
   for (const written of [key, joinPath("", key)]) {
     const rest = path.startsWith(written) ? path.slice(written.length) : null;

@@ -1,6 +1,4 @@
-/**
- * The flags of `podfit record`. A wrong flag ends with code 2, because 1 means that nothing was recorded.
- */
+/** The flags of `podfit record`. A wrong flag ends with code 2, because 1 means that nothing was recorded. */
 import { Argument } from "commander";
 import { createFlag, defineCommand, type GetEnv, type Typed } from "../command/command.ts";
 import { describeSubjects, parseMs, parseOptional, parseSubject, type Subject } from "../command/parse_values.ts";

@@ -1,6 +1,4 @@
-/**
- * `podfit record`: follows the records of a running podfit and writes them to a file or to stdout.
- */
+/** `podfit record`: follows the records of a running podfit and writes them to a file or to stdout. */
 import { type Clock, systemClock } from "../../runtime/clock.ts";
 import { abortable } from "../../runtime/tasks.ts";
 import { escapeUnseen } from "../../runtime/unseen.ts";

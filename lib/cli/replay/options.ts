@@ -1,6 +1,4 @@
-/**
- * The flags of `podfit replay`. A wrong flag ends with code 2, because 1 means that a decision differs.
- */
+/** The flags of `podfit replay`. A wrong flag ends with code 2, because 1 means that a decision differs. */
 import { Argument } from "commander";
 import { createFlag, defineCommand, type Typed } from "../command/command.ts";
 

@@ -1,6 +1,4 @@
-/**
- * The HTTP or HTTPS listeners of the daemon: health and metrics, and on request the debug listener.
- */
+/** The HTTP or HTTPS listeners of the daemon: health and metrics, and on request the debug listener. */
 import type { Metrics } from "../../daemon/metrics/metrics.ts";
 import type { FlightRecords } from "../../daemon/recorder.ts";
 import { type CheckReader, openReaderAccess } from "../../daemon/server/reader_access.ts";

@@ -173,9 +173,7 @@ interface WaitOptions {
 /** Never sooner than the server asks. */
 const BACKOFF = { baseMs: 1_000, maxMs: 30_000 };
 
-/**
- * Resolves when the check finds nothing. Rejects with the error of the check, and with the signal's reason.
- */
+/** Resolves when the check finds nothing. Rejects with the error of the check, and with the signal's reason. */
 export async function waitForCluster(
   check: () => Promise<ClusterNotReady | null>,
   options: WaitOptions,

@@ -1,6 +1,4 @@
-/**
- * The flags of `podfit simulate`. A wrong flag ends with code 2, because 1 means a problem in a manifest.
- */
+/** The flags of `podfit simulate`. A wrong flag ends with code 2, because 1 means a problem in a manifest. */
 import { createFlag, defineCommand, type Typed } from "../command/command.ts";
 import { LOAD_FLAGS, type LoadGiven, type LoadOptions, toLoadOptions } from "../command/load_flags.ts";
 import { parseBetween, parseChoice, parseOptional, parseTimeSpan, parseWhole } from "../command/parse_values.ts";

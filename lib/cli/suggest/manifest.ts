@@ -1,6 +1,4 @@
-/**
- * The suggested policy as a YAML manifest, with the reasons as comments.
- */
+/** The suggested policy as a YAML manifest, with the reasons as comments. */
 import type { Resource } from "../../units/resources.ts";
 import { formatNumber, formatQuantity, formatSpan } from "../terminal/numbers.ts";
 import { toJson, toLine } from "../terminal/output.ts";

@@ -1,6 +1,4 @@
-/**
- * What was observed of a workload: usage of its pods in the cluster, or history from files and Prometheus.
- */
+/** What was observed of a workload: usage of its pods in the cluster, or history from files and Prometheus. */
 import type { Deployment, Pod } from "../../api/kubernetes.ts";
 import { parseWorkload } from "../../daemon/cluster/parse_objects.ts";
 import { parsePod } from "../../daemon/cluster/parse_pod.ts";

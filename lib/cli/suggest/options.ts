@@ -1,6 +1,4 @@
-/**
- * The flags of `podfit suggest`. A wrong flag ends with code 2.
- */
+/** The flags of `podfit suggest`. A wrong flag ends with code 2. */
 import { Argument } from "commander";
 import { WORKLOAD_KINDS } from "../../daemon/cluster/tables.ts";
 import type { WorkloadKind } from "../../model/autoscaler.ts";

@@ -1,6 +1,4 @@
-/**
- * Searches for the best policy: first the profiles, then single numbers of the best one, while each gains.
- */
+/** Searches for the best policy: first the profiles, then single numbers of the best one, while each gains. */
 import { PROFILE_NAMES } from "../../resources/pod_resource_autoscaler/profiles.ts";
 import { formatAmount } from "../../units/quantity.ts";
 import type { Resource } from "../../units/resources.ts";

@@ -1,6 +1,4 @@
-/**
- * Prints lines to stdout and stderr. Texts from a cluster or a file cannot control the terminal.
- */
+/** Prints lines to stdout and stderr. Texts from a cluster or a file cannot control the terminal. */
 import { redact } from "../../runtime/secrets.ts";
 import { escapeUnseen, replaceUnseen } from "../../runtime/unseen.ts";
 

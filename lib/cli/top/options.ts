@@ -1,6 +1,4 @@
-/**
- * The flags of `podfit top`, and by what rows can be sorted.
- */
+/** The flags of `podfit top`, and by what rows can be sorted. */
 import { createFlag, defineCommand, FORMAT_FLAG, type GetEnv, parseIsJson, type Typed } from "../command/command.ts";
 import { parseChoice } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";

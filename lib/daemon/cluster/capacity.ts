@@ -40,8 +40,7 @@ interface PendingGrowth extends Amounts {
 
 /**
  * The headroom of all nodes: allocatable amounts minus the requests of all pods that have not finished, tracked or not,
- * and minus growth that the watch does not show yet.
- * Clauses: L30.
+ * and minus growth that the watch does not show yet. Clauses: L30.
  */
 export class NodeHeadroom {
   readonly #options: NodeHeadroomOptions;

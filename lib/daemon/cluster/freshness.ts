@@ -181,8 +181,7 @@ export function isEnoughForStatus({ namespace, autoscaler }: AutoscalerFacts, is
 
 /**
  * Returns whether podfit may resize pods of the namespace. An unknown autoscaler could be the owner of a container, so
- * all lists must be fresh.
- * Clauses: C12.
+ * all lists must be fresh. Clauses: C12.
  */
 export function isEnoughToDecide(namespace: string, { cache, isKnown }: NamespaceKnowledge): boolean {
   if (!isKnown("podresourceautoscalers", namespace) || !isKnown("pods", namespace)) return false;

@@ -14,8 +14,7 @@ const MAX_CACHED_CONTAINERS = 1000;
 
 /**
  * One autoscaler as one entry per container. An unchanged entry is the same object, because the cache compares entries
- * by identity.
- * Clauses: L50.
+ * by identity. Clauses: L50.
  */
 export class ContainerAutoscalers {
   #autoscaler: Autoscaler | null = null;
@@ -104,8 +103,7 @@ export function isSameSpec(before: Spec, after: Spec): boolean {
 
 /**
  * Returns the autoscaler of a changed spec. If the generation is equal to the one before, it becomes negative, so that
- * a remembered generation differs.
- * Clauses: C16.
+ * a remembered generation differs. Clauses: C16.
  */
 export function toChangedSpec(before: Spec, { generation, autoscaler }: Spec): Autoscaler | null {
   return autoscaler !== null && before.autoscaler?.generation === generation

@@ -238,8 +238,7 @@ const HPA_TARGET_KINDS: ReadonlyMap<string, WorkloadKind> = new Map([
 
 /**
  * Holds the pod sets of HPA targets, from the first `refresh` of a namespace until the scope of `sets` is disposed. An
- * HPA with another target can share pods with a ScaledObject.
- * Clauses: R78.
+ * HPA with another target can share pods with a ScaledObject. Clauses: R78.
  */
 export class HpaPodSets {
   readonly #options: HpaPodSetsOptions;

@@ -36,8 +36,7 @@ interface EventRecorderOptions {
 
 /**
  * Takes notices at any time and writes them while `run` runs. An event that cannot be written is counted, reported and
- * dropped.
- * Clauses: C50, R92.
+ * dropped. Clauses: C50, R92.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;

@@ -32,8 +32,7 @@ const PER_FIELD = ["namespace", "name", "resource", "side", "direction"] as cons
 
 /**
  * The families of resizes and of the process, by their name in the code. Dashboards and alerts read names, labels and
- * buckets of `kedify_` families, so they do not change.
- * Clauses: C52.
+ * buckets of `kedify_` families, so they do not change. Clauses: C52.
  */
 export const FAMILIES = {
   total: {
@@ -230,8 +229,7 @@ const NAMED = ["namespace", "name"] as const;
 
 /**
  * The families of ScaledObjects, by their name in the code. `keda_` families are those of KEDA
- * (pkg/metricscollector/prommetrics.go). They are on the page when there is a ScaledObject.
- * Clauses: R93.
+ * (pkg/metricscollector/prommetrics.go). They are on the page when there is a ScaledObject. Clauses: R93.
  */
 export const REPLICA_FAMILIES = {
   scalerActive: {

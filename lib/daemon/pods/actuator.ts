@@ -70,8 +70,7 @@ function toAccepted(pod: unknown): Answer {
 
 /**
  * Returns the body of the PATCH: a strategic merge patch with only the fields that change. A native sidecar is in
- * initContainers.
- * Clauses: C15.
+ * initContainers. Clauses: C15.
  */
 export function toResizePatch({ container, kind, uid, resourceVersion, to, changes }: ResizeRequest) {
   const resources: { requests?: Record<string, string>; limits?: Record<string, string> } = {};
@@ -90,8 +89,7 @@ export function toResizePatch({ container, kind, uid, resourceVersion, to, chang
 
 /**
  * Returns the answer for a failed PATCH. It depends on the status code, the causes and the message, as Kubernetes 1.36
- * sends them. The message is kept for the event.
- * Clauses: C44.
+ * sends them. The message is kept for the event. Clauses: C44.
  */
 export function parseRefusal(error: ApiError): Answer {
   const { code, message } = error;

@@ -54,8 +54,7 @@ export interface PendingResize {
 
 /**
  * Owns the state of every tracked pod. A pod is on one node and a node's evaluations run one after the other, so each
- * state has one writer. Disposal sends nothing more and waits for the answers to what was sent.
- * Clauses: C23.
+ * state has one writer. Disposal sends nothing more and waits for the answers to what was sent. Clauses: C23.
  */
 export class PodController implements AsyncDisposable {
   readonly #options: PodControllerOptions;
@@ -282,8 +281,7 @@ export function combineSinks(
 /**
  * Returns the autoscaler that a decision, request or resize belongs to; `null` if it no longer matches the pod. An
  * autoscaler of EVERY_CONTAINER has one entry per container. If the container no longer exists, another of its entries
- * is returned.
- * Clauses: L50.
+ * is returned. Clauses: L50.
  */
 export function findAutoscaler(
   { input: { contenders } }: Evaluation,

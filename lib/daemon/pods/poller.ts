@@ -61,8 +61,7 @@ const WHAT = "Cannot read usage of nodes";
 
 /**
  * Runs one loop for each node with tracked or metered pods. Metered pods are read, but not evaluated here. Disposal
- * ends all loops and waits for them.
- * Clauses: C20, R20.
+ * ends all loops and waits for them. Clauses: C20, R20.
  */
 export class NodePoller implements AsyncDisposable {
   readonly #options: NodePollerOptions;

@@ -20,8 +20,7 @@ import { type Evaluation, type EvaluationSink, findAutoscaler, type PendingResiz
 
 /**
  * Returns a sink that logs a resize at info, and each decision with its reason at debug. The reasons are those of
- * events and metrics. Never throws.
- * Clauses: C53.
+ * events and metrics. Never throws. Clauses: C53.
  */
 export function createLogSink(log: Log): EvaluationSink {
   return (evaluation) => {
@@ -59,8 +58,7 @@ interface MetricsSinkOptions {
 
 /**
  * Returns a sink that counts evaluations, decisions, resizes and refusals. It counts only what changes, so an
- * evaluation without change costs two counts. Never throws.
- * Clauses: C52.
+ * evaluation without change costs two counts. Never throws. Clauses: C52.
  */
 export function createMetricsSink(options: MetricsSinkOptions): EvaluationSink {
   const { metrics } = options;
@@ -88,8 +86,7 @@ export function createMetricsSink(options: MetricsSinkOptions): EvaluationSink {
 
 /**
  * Returns a sink that logs when a sidecar does not resize its own pod, because the label is missing. It logs once per
- * episode, and nothing in other modes.
- * Clauses: C17.
+ * episode, and nothing in other modes. Clauses: C17.
  */
 export function createSkippedPodSink(log: Pick<Log, "warn">): EvaluationSink {
   let isSaid = false;
@@ -128,8 +125,7 @@ interface Episode {
 
 /**
  * Reports when resizes of an autoscaler are refused for a minute or longer and none is accepted. Other reasons than
- * RetryLater have an event of their own at the first refusal, which `createEventSink` publishes.
- * Clauses: C44.
+ * RetryLater have an event of their own at the first refusal, which `createEventSink` publishes. Clauses: C44.
  */
 export class RefusalReporter {
   readonly #options: RefusalReporterOptions;
@@ -287,8 +283,7 @@ function countDecision(
 
 /**
  * Counts a refused request as an error of the namespace and as a blocked resize. The sample that led to it was counted
- * as decided, not as blocked.
- * Clauses: C52.
+ * as decided, not as blocked. Clauses: C52.
  */
 function countRefusal(
   answer: Answer,

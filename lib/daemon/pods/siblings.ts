@@ -198,8 +198,7 @@ interface RevisionKills {
 
 /**
  * Remembers OOM kills and memory floors for a day. If two pods of a revision are killed within ten minutes, the others
- * are not scaled down to the limit of the killed ones. Pods without a controller have no siblings.
- * Clauses: L14.
+ * are not scaled down to the limit of the killed ones. Pods without a controller have no siblings. Clauses: L14.
  */
 export class OomFloors {
   /** By revision, then by container. */

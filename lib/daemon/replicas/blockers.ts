@@ -47,8 +47,7 @@ export interface CheckBlockersContext {
 
 /**
  * Returns the first blocker, or what a reconcile needs. It may delete an HPA that is to be transferred. Does not
- * reject.
- * Clauses: R3, R6, R16, R30, R75, R76, R77, R78.
+ * reject. Clauses: R3, R6, R16, R30, R75, R76, R77, R78.
  */
 export async function checkBlockers(
   request: BlockerCheckRequest,

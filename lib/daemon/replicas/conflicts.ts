@@ -24,8 +24,7 @@ export interface ConflictQuery {
   };
   /**
    * The HPA that was deleted for this object; the watch may still show it. `null` = none. An HPA with a new uid is a
-   * conflict.
-   * Clauses: R76.
+   * conflict. Clauses: R76.
    */
   readonly transferredUid: string | null;
 }
@@ -41,8 +40,7 @@ export interface Conflict {
 
 /**
  * Returns the first conflict. An HPA always conflicts, unless an annotation says otherwise. The older of two
- * ScaledObjects acts.
- * Clauses: R75, R76, R77, R78.
+ * ScaledObjects acts. Clauses: R75, R76, R77, R78.
  */
 export function findConflict(others: ConflictQuery): Conflict {
   const { object, hpas, scaledObjects } = others;

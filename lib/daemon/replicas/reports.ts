@@ -80,8 +80,7 @@ export function combineReplicasSinks(
 
 /**
  * Returns a sink that publishes notices as Events on the ScaledObject. It never throws: the recorder counts and drops
- * what it cannot write.
- * Clauses: R92.
+ * what it cannot write. Clauses: R92.
  */
 export function createReplicasEvents(recorder: Pick<EventRecorder, "publish">): ReplicasSink {
   return {
@@ -120,8 +119,7 @@ export function formatTrigger({ metricName, value, error, proposal }: TriggerRep
 
 /**
  * Returns a sink for the metric families of KEDA and podfit. It never throws. `isKnown` is false for a deleted object,
- * so that a late answer adds no series.
- * Clauses: R93.
+ * so that a late answer adds no series. Clauses: R93.
  */
 export function createReplicasMetrics(
   { metrics, isKnown }: { readonly metrics: ReplicaMetrics; readonly isKnown: (uid: string) => boolean },
@@ -162,8 +160,7 @@ interface ReplicasSweepOptions {
 
 /**
  * Writes the statuses of all ScaledObjects that have changed, once a second. Counts the registered objects and
- * triggers.
- * Clauses: R90, R93.
+ * triggers. Clauses: R90, R93.
  */
 export class ReplicasSweep {
   readonly #options: ReplicasSweepOptions;

@@ -175,8 +175,7 @@ const UNKNOWN_USAGE: MeteredUsage = { rates: null, recorded: null };
 
 /**
  * Keeps the rates and the initial requests of pods while a target uses them. Readings of nodes and changes of pods are
- * the only input.
- * Clauses: R20, R21, R82.
+ * the only input. Clauses: R20, R21, R82.
  */
 export class MeteredPods {
   readonly #options: MeteredPodsOptions;

@@ -108,8 +108,7 @@ const MAX_PER_OBJECT = 8;
 
 /**
  * Returns a function that gives each object its own `ask`, which waits for its turn. It rejects with the signal's
- * reason only.
- * Clauses: R50.
+ * reason only. Clauses: R50.
  */
 export function createQueryLimits(ask: AskTrigger): () => AskTrigger {
   const all = new Semaphore(MAX_CONCURRENT);

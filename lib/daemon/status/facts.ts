@@ -125,8 +125,7 @@ function findLastScale(
 
 /**
  * Returns the valid parts of a stored status. An older CRD or a manual edit may have left anything there; the next
- * status replaces what is invalid. Never throws.
- * Clauses: C8, C51.
+ * status replaces what is invalid. Never throws. Clauses: C8, C51.
  */
 export function parseStatus(stored: unknown): AutoscalerStatus {
   if (!isRecord(stored)) return {};
@@ -199,8 +198,7 @@ const MAX_CONTAINERS = 100;
 
 /**
  * Computes `status.recommendations` from the recommended states of the pods. Small changes since the last published
- * value are not published.
- * Clauses: L51.
+ * value are not published. Clauses: L51.
  */
 export class Recommendations {
   readonly #findState: (uid: string) => PodState | null;
@@ -253,8 +251,7 @@ export class Recommendations {
 /**
  * Returns whether a podfit of this mode writes the status of an autoscaler that tracks these pods. A sidecar writes it
  * if all pods have sidecars, the others write it if any pod has none. Without pods, both compute the same status and
- * either writes it.
- * Clauses: C51.
+ * either writes it. Clauses: C51.
  */
 export function isStatusOurs(mode: Mode, pods: Iterable<Pick<PodFacts, "labels">>): boolean {
   let hasPods = false;

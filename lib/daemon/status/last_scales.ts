@@ -64,8 +64,7 @@ interface WatchedScalesOptions {
 
 /**
  * Finds resizes of other podfits in the watch of pods: a container's size has changed, and the API server names podfit
- * as the manager of the change.
- * Clauses: C51.
+ * as the manager of the change. Clauses: C51.
  */
 export class WatchedScales {
   readonly #options: WatchedScalesOptions;
@@ -94,8 +93,7 @@ export class WatchedScales {
 
 /**
  * Returns `null` if podfit did not change the size, or only reverted it to the size in force. A revert is not a scale
- * action.
- * Clauses: C47.
+ * action. Clauses: C47.
  */
 function findScale(before: ContainerFacts | null, after: ContainerFacts, { resizes }: PodFacts): LastScale | null {
   if (before === null || before.spec === after.spec) return null;

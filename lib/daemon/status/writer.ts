@@ -54,8 +54,7 @@ export interface SweepContext {
 
 /**
  * Writes statuses that differ from what is stored. It remembers the last write of each object, so that nothing is
- * written twice.
- * Clauses: C51, R90.
+ * written twice. Clauses: C51, R90.
  */
 export class StatusWriter<Status extends object> {
   readonly #options: StatusWriterOptions<Status>;

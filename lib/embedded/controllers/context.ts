@@ -1,6 +1,4 @@
-/**
- * What do all controllers share? Creating and deleting objects, conditions, owners and template hashes.
- */
+/** What do all controllers share? Creating and deleting objects, conditions, owners and template hashes. */
 import type { Clock } from "../../runtime/clock.ts";
 import { formatTime } from "../../units/time.ts";
 import { at, isSame, type JsonObject, listAt, objectAt, textAt } from "../json.ts";

@@ -1,6 +1,4 @@
-/**
- * What is deleted with its owner or its namespace?
- */
+/** What is deleted with its owner or its namespace? */
 import { type JsonObject, objectAt, textAt } from "../json.ts";
 import { findErrorCode } from "../objects_client.ts";
 import { getController, isDeleting, keyOf, uidOf, type Watched } from "./cache.ts";

@@ -1,6 +1,4 @@
-/**
- * How does a kubelet drive the model of its node? Pods go in, time moves, and changes come out.
- */
+/** How does a kubelet drive the model of its node? Pods go in, time moves, and changes come out. */
 import type { Pod } from "../../api/kubernetes.ts";
 import type { Summary } from "../../api/summary.ts";
 import type { KubeletEvent } from "../model/event.ts";

@@ -1,6 +1,4 @@
-/**
- * Which Events does a kubelet report, and how does it write quantities?
- */
+/** Which Events does a kubelet report, and how does it write quantities? */
 import type { ResourceRequirements } from "../../api/kubernetes.ts";
 import { formatAmount } from "../../units/quantity.ts";
 import {

@@ -1,6 +1,4 @@
-/**
- * How does a pod live on its node? From its sandbox to its deletion.
- */
+/** How does a pod live on its node? From its sandbox to its deletion. */
 import { drawBetween } from "../../simulate/model/random.ts";
 import { type ContainerContext, findContainerDueAt, isAlive, isOver, nextContainer, stop } from "./container.ts";
 import type { StepContext } from "./event.ts";

@@ -1,6 +1,4 @@
-/**
- * What does a kubelet write into the status of a pod? In the recorded spelling and order of a real one.
- */
+/** What does a kubelet write into the status of a pod? In the recorded spelling and order of a real one. */
 import type { ContainerStatus, PodCondition } from "../../api/kubernetes.ts";
 import { drawBetween, drawHex } from "../../simulate/model/random.ts";
 import { NO_RESOURCES, type Resources } from "../../units/resources.ts";

@@ -204,8 +204,7 @@ interface RequestOwner {
 
 /**
  * Returns the autoscaler that resizes this request of the container; `null` = none. An autoscaler in mode recommend
- * owns no container.
- * Clauses: L51, R80.
+ * owns no container. Clauses: L51, R80.
  */
 function findRequestOwner(
   of: WorkloadPod,
@@ -232,8 +231,7 @@ function hasResizedPods(trigger: ResourceTrigger, pods: readonly WorkloadPod[], 
 /**
  * Returns by container the resource fields that must not shrink while a scale-in is pending, requests and limits. The
  * pods that stay will get more load. It is `SizeInput.scaleInPending` of the pod's evaluation. `triggers` are those of the
- * pod's ScaledObject.
- * Clauses: R86.
+ * pod's ScaledObject. Clauses: R86.
  */
 export function listHeldFields(
   triggers: readonly ResourceTrigger[],

@@ -354,8 +354,7 @@ function resolveDirection(own: OwnFieldValues, direction: DirectionValues, outer
 
 /**
  * Returns whether the field has its own cooldowns. Its cooldown for both directions has priority over the policy's for
- * each direction.
- * Clauses: L3.
+ * each direction. Clauses: L3.
  */
 function hasOwnCooldowns(
   own: OwnFieldValues,

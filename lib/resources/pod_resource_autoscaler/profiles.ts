@@ -110,8 +110,7 @@ export const PROFILE_NAMES: readonly ProfileName[] = ["latency", "balanced", "th
 /**
  * Returns the policy of a profile with the given fields laid over it, unparsed. A given field that others inherit also
  * overrides the profile's own values for them: `policy.cooldown: 5m` applies to all fields. Null counts as absent, as
- * in Kubernetes. Never throws.
- * Clauses: L50.
+ * in Kubernetes. Never throws. Clauses: L50.
  */
 export function fillPolicy(profile: ProfileName, given: unknown): unknown {
   if (given !== null && !isRecord(given)) return given;

@@ -141,8 +141,7 @@ export interface Recommended {
 
 /**
  * Returns what to publish after `before`: the same object while no amount has moved by a twentieth, so that the status
- * is not a time series.
- * Clauses: L51.
+ * is not a time series. Clauses: L51.
  */
 export function nextRecommended(
   before: readonly Recommended[] | null,

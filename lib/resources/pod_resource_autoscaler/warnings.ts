@@ -11,8 +11,7 @@ import type { NamedWarning } from "../../units/untrusted.ts";
 
 /**
  * Returns warnings about targets outside of their thresholds. They are accepted, but a resize ends where the next one
- * is due. A scale-up target below the scale-down threshold is accepted if scale-downs aim higher.
- * Clauses: C8.
+ * is due. A scale-up target below the scale-down threshold is accepted if scale-downs aim higher. Clauses: C8.
  */
 export function warnOfTargets({ sides }: Rules): readonly NamedWarning[] {
   return sides.flatMap((side) => {
@@ -44,8 +43,7 @@ export function warnOfTargets({ sides }: Rules): readonly NamedWarning[] {
 /**
  * Returns warnings about limits that aim below the requests of their resource. A request is capped at its limit: once
  * the limit is at its target, the request is still above its threshold and blocks every scale-down of the container, or
- * of its resource with `veto: resource`. Only targets that always lead there get a warning.
- * Clauses: C34, C32, L34.
+ * of its resource with `veto: resource`. Only targets that always lead there get a warning. Clauses: C34, C32, L34.
  */
 export function warnOfLimits({ sides, veto = "all" }: Rules): readonly NamedWarning[] {
   return sides.filter(({ side }) => side === "limits").flatMap((limit) => {
@@ -67,8 +65,7 @@ export function warnOfLimits({ sides, veto = "all" }: Rules): readonly NamedWarn
 /**
  * Returns warnings about memory limits that shrink while an app starts. The default window prevents it, and so does the
  * rule that memory does not shrink in an instance's first minute. `window: 0s` switches both off, and only `delay` is
- * left.
- * Clauses: L2.
+ * left. Clauses: L2.
  */
 export function warnOfDelay({ sides, delayMs }: Pick<Autoscaler, "sides" | "delayMs">): readonly NamedWarning[] {
   const isAtRisk = ({ key, down }: FieldPolicy) => key === "memory.limits" && down.windowMs === 0;
@@ -246,8 +243,7 @@ function adviseOnBoundRange({ key, resource, bounds: { min, max } }: FieldPolicy
 }
 
 /**
- * Returns advice if a request's minimum is above its limit's maximum: the request is capped at the limit.
- * Clauses: C34.
+ * Returns advice if a request's minimum is above its limit's maximum: the request is capped at the limit. Clauses: C34.
  */
 function adviseOnOrder({ sides }: Autoscaler): readonly NamedWarning[] {
   return sides.flatMap((rule) => {

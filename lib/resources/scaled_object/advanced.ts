@@ -28,8 +28,7 @@ interface AdvancedContext {
 }
 
 /**
- * Returns the settings of spec.advanced, or the defaults. Problems are reported to `spec`; never throws.
- * Clauses: R2.
+ * Returns the settings of spec.advanced, or the defaults. Problems are reported to `spec`; never throws. Clauses: R2.
  */
 export function parseAdvanced(spec: Fields, { names, warnings }: AdvancedContext): Advanced {
   const advanced = openObject(spec, "advanced", { known: ADVANCED_FIELDS, warnings });

@@ -25,8 +25,7 @@ interface ResourceContext extends TriggerContext {
 }
 
 /**
- * Returns the trigger; `null` where it has no target. Problems are reported to `fields`; never throws.
- * Clauses: R10.
+ * Returns the trigger; `null` where it has no target. Problems are reported to `fields`; never throws. Clauses: R10.
  */
 export function parseResourceTrigger(
   fields: Fields,

@@ -49,8 +49,7 @@ export interface AuthenticationFacts {
 
 /**
  * Returns what is known of the object; `authentication` is set if no problem was found. Takes any value and never
- * throws.
- * Clauses: R16.
+ * throws. Clauses: R16.
  */
 export function parseAuthentication(object: unknown): AuthenticationFacts {
   const problems: Problem[] = [];

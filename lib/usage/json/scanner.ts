@@ -1,6 +1,4 @@
-/**
- * How are the bytes of JSON scanned? Numbers and words are parsed, and values that no shape names are skipped.
- */
+/** How are the bytes of JSON scanned? Numbers and words are parsed, and values that no shape names are skipped. */
 
 /** The position in the bytes. */
 export interface Cursor {

@@ -1,6 +1,4 @@
-/**
- * When is each kubelet polled? Nodes are polled in groups, so that the load is spread over the interval.
- */
+/** When is each kubelet polled? Nodes are polled in groups, so that the load is spread over the interval. */
 import type { Reading } from "../../api/usage.ts";
 import { getErrorMessage } from "../../kube/errors.ts";
 import type { Clock } from "../../runtime/clock.ts";

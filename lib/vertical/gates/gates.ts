@@ -22,51 +22,32 @@ import { findWindowWait } from "../windows.ts";
 /** Returns an objection to some fields of a candidate, or `null`. */
 export type Gate = (candidate: ResizeCandidate) => Objection | null;
 
-/** All gates by name, in the order in which they are asked. */
+/**
+ * All gates by name, in the order in which they are asked. `GATE_TEXTS` in lib/cli/explanation/explain_pod.ts says in a
+ * few words what each one asks. `withRoom` is about bounds and target; headroom is `enoughLeft`.
+ */
 export const GATES = {
-  /** Usage is not older than 60 s. */
   fresh,
-  /** A new leader has seen two samples. */
   seenTwice,
-  /** Usage was low for the whole window. */
   lowForLong,
-  /** Bounds, step and target leave a way to go; headroom is `enoughLeft`. */
   withRoom,
-  /** The cooldown is over. */
   cooledDown,
-  /** Replicas are not about to fall. */
   scaledInFirst,
-  /** The memory above the new limit is free. */
   memoryFree,
-  /** No container restarts for less memory. */
   restartAllowed,
-  /** No kill or crash a short while ago. */
   crashFree,
-  /** The API server has not refused this size recently. */
   refusalsOver,
-  /** Node and quotas have headroom. */
   enoughLeft,
-  /** This Kubernetes lowers memory limits in place. */
   memoryLowered,
-  /** Limit ranges allow the size. */
   limitRangeKept,
-  /** The size is not sent already. */
   notCommanded,
-  /** The container runs. */
   running,
-  /** The pod is ready, or `after` has passed. */
   started,
-  /** `delay` is over. */
   delayed,
-  /** No other resize of the pod is under way. */
   resizeIdle,
-  /** The pod was seen again after a conflict. */
   conflictSettled,
-  /** The QoS class stays. */
   qosUnchanged,
-  /** Podfit may write. */
   notDryRun,
-  /** No other container of this pod is resized first. */
   siblingDone,
 } as const satisfies Readonly<Record<string, Gate>>;
 
@@ -75,8 +56,7 @@ export type Objection = HoldObjection | BlockObjection;
 
 /**
  * Returns whether the kubelet has had enough time. It also counts from the container's last resize: the condition may
- * concern an older resize, and a new one must not be taken back at once.
- * Clauses: C47.
+ * concern an older resize, and a new one must not be taken back at once. Clauses: C47.
  */
 export function isResizeTimedOut(
   { input: { now }, containerState: { resizedAt } }: ContainerCase,
@@ -100,8 +80,7 @@ function fresh({ input: { now }, view, container, proposals }: ResizeCandidate):
 
 /**
  * A new leader has not seen the earlier samples: for a container that started before it led, it waits for two samples
- * in a row.
- * Clauses: C55.
+ * in a row. Clauses: C55.
  */
 function seenTwice(
   { input: { ledSince, wallAheadMs = 0 }, view, container, proposals }: ResizeCandidate,

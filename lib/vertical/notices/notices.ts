@@ -215,8 +215,7 @@ function reportOomKill(it: ContainerCase, draft: NoticeDraft): void {
 
 /**
  * resizePolicy RestartContainer also restarts for a changed request. Reported once for each action: a request that is
- * sent again for the same proposals is not reported again.
- * Clauses: C43.
+ * sent again for the same proposals is not reported again. Clauses: C43.
  */
 function reportRestart({ request, cases, input: { now, pod } }: EvaluationResult, draft: NoticeDraft): void {
   if (request === null) return;

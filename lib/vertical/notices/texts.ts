@@ -1,6 +1,4 @@
-/**
- * The text of every event about the size of a pod, one function for each event.
- */
+/** The text of every event about the size of a pod, one function for each event. */
 import type { Notice, NoticeName, ResizeReason } from "../../model/reasons.ts";
 import {
   describeChange,
@@ -66,8 +64,7 @@ export function blocked(
 
 /**
  * Returns the event that a resize may restart a container. `restarting`: the fields whose change restarts the container
- * according to its resizePolicy.
- * Clauses: C43.
+ * according to its resizePolicy. Clauses: C43.
  */
 export function resizeMayRestart(request: ResizeRequest, pod: string, restarting: readonly ResourceField[]): Notice {
   const { autoscaler, container, from, to } = request;

@@ -112,8 +112,7 @@ export const NO_FLOOR: MemoryFloor = { kind: "floor", bytes: 0 };
 /**
  * Returns the lowest memory limit, in bytes. The kernel refuses a limit at or below usage with page cache (kubelet:
  * "cannot decrease memory limits"), and then blocks every other change of the pod. So the floor is the streak's peak
- * plus a margin, and the sum of the pod's limits stays above what the pod uses.
- * Clauses: C46.
+ * plus a margin, and the sum of the pod's limits stays above what the pod uses. Clauses: C46.
  */
 export function computeMemoryFloor({ view, container, input: { pod } }: ContainerCase): MemoryFloor {
   const { usageBytes = null, podUsageBytes = null } = view.sampling.sample ?? {};
@@ -170,8 +169,7 @@ const WORTH_PERCENT = 5;
 
 /**
  * No further than node, quotas and limit ranges allow, in whole units. What is left changes all the time: for less than
- * 5 % of it no pod is resized.
- * Clauses: L30, L32.
+ * 5 % of it no pod is resized. Clauses: L30, L32.
  */
 function allowed(fitted: Fitted, { rule, direction, actual, allowance: { most, by, least } }: CapContext): Fitted {
   if (direction === "down") return fitted.to < least ? { to: least, cappedBy: "LimitRange" } : fitted;

@@ -1,6 +1,4 @@
-/**
- * Do the authentications of triggers exist, and the secrets that they name? Clauses: R16.
- */
+/** Do the authentications of triggers exist, and the secrets that they name? Clauses: R16. */
 import type { AuthenticationRef, ScaledObject } from "../../../model/scaled_object.ts";
 import type {
   Authentication,

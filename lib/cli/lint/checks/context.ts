@@ -1,6 +1,4 @@
-/**
- * What the checks of several objects share: which objects exist, and which pods belong to which autoscaler.
- */
+/** What the checks of several objects share: which objects exist, and which pods belong to which autoscaler. */
 import type { Autoscaler, WorkloadKind } from "../../../model/autoscaler.ts";
 import type { PodFacts } from "../../../model/pod.ts";
 import type { ScaledObject } from "../../../model/scaled_object.ts";

@@ -1,6 +1,4 @@
-/**
- * The data of the report, and how its texts and axes are written.
- */
+/** The data of the report, and how its texts and axes are written. */
 import type { Simulation } from "../../../simulate/simulate.ts";
 
 export interface Report {

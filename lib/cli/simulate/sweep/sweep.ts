@@ -1,6 +1,4 @@
-/**
- * `podfit simulate --sweep`: tries many policies on one load in parallel, and ranks them.
- */
+/** `podfit simulate --sweep`: tries many policies on one load in parallel, and ranks them. */
 import type { NamedLoad } from "../../../simulate/load.ts";
 import { isRecord } from "../../../units/untrusted.ts";
 import { StartError } from "../../command/process.ts";

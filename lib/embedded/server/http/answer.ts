@@ -1,6 +1,4 @@
-/**
- * How is a request for a resource answered? Each verb, as objects, as metadata or as tables.
- */
+/** How is a request for a resource answered? Each verb, as objects, as metadata or as tables. */
 import { isObject, type Json, type JsonObject, objectAt, textAt } from "../../json.ts";
 import { apiVersionOf, idOf, type ResourceType } from "../kinds/resource_type.ts";
 import {

@@ -1,6 +1,4 @@
-/**
- * What does a request ask for? Its path, its verb and its body, within bounds.
- */
+/** What does a request ask for? Its path, its verb and its body, within bounds. */
 import type { Clock } from "../../../runtime/clock.ts";
 import { parse as parseYaml } from "../../../runtime/yaml.ts";
 import type { Json, JsonObject } from "../../json.ts";

@@ -1,6 +1,4 @@
-/**
- * How does the server listen on 127.0.0.1?
- */
+/** How does the server listen on 127.0.0.1? */
 import type { Transport } from "../../../kube/transport.ts";
 import { type Authority, createAuthority } from "./certificates.ts";
 

@@ -1,6 +1,4 @@
-/**
- * Which kinds does the server have? A table of built-in kinds, and those of stored CustomResourceDefinitions.
- */
+/** Which kinds does the server have? A table of built-in kinds, and those of stored CustomResourceDefinitions. */
 import { at, isSame } from "../../json.ts";
 import { unknownResource } from "../refusal.ts";
 import type { Store } from "../store.ts";

@@ -1,6 +1,4 @@
-/**
- * What does the server demand of names, labels and other metadata?
- */
+/** What does the server demand of names, labels and other metadata? */
 import { findKeyFault, findValueFault } from "../../../units/selector.ts";
 import { type JsonObject, objectAt, textAt, textsAt } from "../../json.ts";
 import { forbiddenField, invalidValue, type Problem, required } from "../refusal.ts";

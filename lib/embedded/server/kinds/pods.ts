@@ -1,6 +1,4 @@
-/**
- * What does the server add to a pod, and what does it demand of one?
- */
+/** What does the server add to a pod, and what does it demand of one? */
 import { parseAmount } from "../../../units/quantity.ts";
 import { computeQosClass } from "../../../units/resources.ts";
 import {

@@ -1,6 +1,4 @@
-/**
- * What does the API server know about a kind? Its names, defaults, checks and columns.
- */
+/** What does the API server know about a kind? Its names, defaults, checks and columns. */
 import type { JsonObject } from "../../json.ts";
 import type { Named, Problem } from "../refusal.ts";
 import type { Column } from "./columns.ts";

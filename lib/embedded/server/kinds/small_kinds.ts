@@ -1,6 +1,4 @@
-/**
- * What does the server add to namespaces, Events and Leases, and what does it demand of them?
- */
+/** What does the server add to namespaces, Events and Leases, and what does it demand of them? */
 import { type JsonObject, numberAt, objectAt, openAt, setDefaults, textAt } from "../../json.ts";
 import { isSameMeaning } from "../../quantities.ts";
 import { badRequest, invalidValue, type Problem } from "../refusal.ts";

@@ -1,6 +1,4 @@
-/**
- * What does the server add to a workload, and what does it demand of one?
- */
+/** What does the server add to a workload, and what does it demand of one? */
 import { matches, parseSelector } from "../../../units/selector.ts";
 import {
   isObject,

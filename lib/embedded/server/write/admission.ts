@@ -1,6 +1,4 @@
-/**
- * Is a valid pod admitted to the store? The embedded cluster asks for the capacity of its node when it is resized.
- */
+/** Is a valid pod admitted to the store? The embedded cluster asks for the capacity of its node when it is resized. */
 import { type JsonObject, objectAt, textAt } from "../../json.ts";
 import { parseAmounts, sumPod } from "../../quantities.ts";
 import { forbidden } from "../refusal.ts";

@@ -1,6 +1,4 @@
-/**
- * What does the server set in every object, and which objects does a new cluster have?
- */
+/** What does the server set in every object, and which objects does a new cluster have? */
 import { formatTime } from "../../../units/time.ts";
 import { isObject, isSame, type Json, type JsonObject, objectAt, textAt } from "../../json.ts";
 import { apiVersionOf, type ResourceType } from "../kinds/resource_type.ts";

@@ -1,6 +1,4 @@
-/**
- * What does a patch make of an object? Merge patch, strategic merge patch and server-side apply.
- */
+/** What does a patch make of an object? Merge patch, strategic merge patch and server-side apply. */
 import { isObject, isSame, type Json, type JsonObject, listAt, textAt } from "../../json.ts";
 import { BAD_QUANTITY } from "../../quantities.ts";
 import type { ResourceType } from "../kinds/resource_type.ts";

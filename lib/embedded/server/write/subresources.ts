@@ -1,6 +1,4 @@
-/**
- * How are subresources read and written? The scale of a workload, the binding of a pod, and tokens.
- */
+/** How are subresources read and written? The scale of a workload, the binding of a pod, and tokens. */
 import { formatTime } from "../../../units/time.ts";
 import { at, isObject, type Json, type JsonObject, listAt, numberAt, objectAt, textAt, textsAt } from "../../json.ts";
 import { apiVersionOf, type ResourceType, type ScalePaths } from "../kinds/resource_type.ts";
