@@ -23,6 +23,7 @@ import {
 import type { Clock } from "../../../lib/runtime/clock.ts";
 import { Access, ADMIN, type User } from "./access.ts";
 import { ADMISSION } from "./admission.ts";
+import { APPLY } from "./apply.ts";
 import { createChecks } from "./custom/check.ts";
 import { controlDaemonSets } from "./daemon_sets.ts";
 import { jsonPatch } from "./json_patch.ts";
@@ -41,6 +42,7 @@ const FULL = {
   createChecks,
   admission: ADMISSION,
   patchFormats: { "application/json-patch+json": jsonPatch },
+  apply: APPLY,
 } satisfies Partial<ApiServerOptions>;
 
 export interface FullApiServer extends EmbeddedApiServer {

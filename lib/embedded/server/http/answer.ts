@@ -37,13 +37,14 @@ export function answerResource(context: AnswerContext, request: ResourceRequest)
   const options = verb.startsWith("delete") ? toDeleteOptions(body, query) : {};
   const manager = query.get("fieldManager") ??
     (request.contentType.startsWith("application/apply") ? "" : request.agent);
-  const { store, admission, patchFormats, now, random } = context;
+  const { store, admission, patchFormats, apply, now, random } = context;
   const isStrict = query.get("fieldValidation") === "Strict";
   const isWhole = verb === "create" || verb === "update";
   const write: WriteContext = {
     store,
     admission,
     patchFormats,
+    apply,
     now,
     random,
     type,

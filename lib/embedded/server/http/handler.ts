@@ -15,7 +15,7 @@ import { Store } from "../store.ts";
 import { type Admission, CAPACITY_ADMISSION } from "../write/admission.ts";
 import { seed } from "../write/objects.ts";
 import { APPLY, MERGE } from "../write/patch.ts";
-import type { PatchFormats } from "../write/write.ts";
+import type { Apply, PatchFormats } from "../write/write.ts";
 import { answerResource } from "./answer.ts";
 import { describe } from "./discovery.ts";
 import { Lister } from "./list.ts";
@@ -41,8 +41,10 @@ export interface ApiServerOptions extends CatalogOptions {
   readonly createAuthorize?: (parts: AuthorizeParts) => Authorize;
   /** By default a resize beyond the node is refused, and nothing else. */
   readonly admission?: Admission;
-  /** None by default: patches are merge patches, strategic merge patches and applies. */
+  /** None by default: patches are merge patches and strategic merge patches. */
   readonly patchFormats?: PatchFormats;
+  /** By default an apply is refused as any other unknown patch is. */
+  readonly apply?: Apply;
   /** By default nothing is disturbed. */
   readonly interceptor?: Interceptor;
   /** Changes that a watch can start from, per resource. */
@@ -85,6 +87,7 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
     aggregate = () => null,
     admission = CAPACITY_ADMISSION,
     patchFormats = {},
+    apply = null,
     interceptor = { skewMs: 0, intercept: () => Promise.resolve(UNDISTURBED) },
   } = options;
   const store = new Store({ historyLimit });
@@ -94,6 +97,7 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
     store,
     admission,
     patchFormats,
+    apply,
     catalog: new Catalog(store, options),
     lister: new Lister(() => clock.monotonic()),
   };
@@ -140,7 +144,10 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
       if (answered !== null) return { code: 201, text: JSON.stringify(answered) };
     }
     const description = target === null || target.name === ""
-      ? describe(pathname, { types: context.catalog.all(), patchTypes: [...Object.keys(patchFormats), MERGE, APPLY] })
+      ? describe(pathname, {
+        types: context.catalog.all(),
+        patchTypes: [...Object.keys(patchFormats), MERGE, ...(apply === null ? [] : [APPLY])],
+      })
       : null;
     if (target === null || description !== null) {
       caller.check({ verb: request.method.toLowerCase(), path: pathname });

@@ -7,7 +7,7 @@ import type { ResourceType } from "../kinds/resource_type.ts";
 import { badRequest, tooLargeBody, unsupportedMediaType } from "../refusal.ts";
 import type { Store } from "../store.ts";
 import type { Admission } from "../write/admission.ts";
-import type { PatchFormats } from "../write/write.ts";
+import type { Apply, PatchFormats } from "../write/write.ts";
 import type { Lister } from "./list.ts";
 import type { OpenWatch } from "./watch.ts";
 
@@ -16,6 +16,7 @@ export interface AnswerContext {
   readonly store: Store;
   readonly admission: Admission;
   readonly patchFormats: PatchFormats;
+  readonly apply: Apply | null;
   readonly catalog: Catalog;
   readonly lister: Lister;
   readonly clock: Clock;

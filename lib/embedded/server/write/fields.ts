@@ -6,19 +6,6 @@
  */
 import { isObject, isSame, type Json, type JsonObject, listAt, objectAt, textAt } from "../../json.ts";
 
-/** The fields that an applied object sets: its leaves and the items of its keyed lists. */
-export function listApplied(object: JsonObject): FieldSet {
-  const found = new Set<string>();
-  for (const { path, value, isItem } of listMembers(object, { name: "", path: "" })) collect(value, path, isItem);
-  return found;
-
-  function collect(value: Json, path: string, isItem: boolean): void {
-    const members = listMembers(value, { name: nameOf(path), path });
-    if (isItem || members.length === 0) found.add(path);
-    for (const member of members) collect(member.value, member.path, member.isItem);
-  }
-}
-
 /** A set of fields as the nested object of FieldsV1. */
 export function toTree(fields: FieldSet): JsonObject {
   const root: JsonObject = {};
@@ -47,16 +34,6 @@ export function parseTree(tree: Json | undefined): FieldSet {
       else collect(child, path === "" ? element : `${path}\n${element}`);
     }
   }
-}
-
-/** `.spec.containers[name="main"].image`, as conflicts name it. */
-export function formatPath(path: string): string {
-  return path.split("\n").map((element) => {
-    if (element.startsWith("f:")) return `.${element.slice(2)}`;
-    if (element.startsWith("v:")) return `[=${element.slice(2)}]`;
-    const keys = Object.entries(JSON.parse(element.slice(2)));
-    return `[${keys.map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(",")}]`;
-  }).join("");
 }
 
 /** The element of a keyed list's item; `null` where it lacks a key. A protocol left out is TCP. */
@@ -170,7 +147,7 @@ export function toOwnable(object: JsonObject, { subresource }: Pick<Writer, "sub
 }
 
 /** Paths of fields, each as the elements of a FieldsV1 joined by line feeds. */
-type FieldSet = ReadonlySet<string>;
+export type FieldSet = ReadonlySet<string>;
 
 /** The fields that an update set, and those that it removed. */
 interface FieldChanges {
@@ -193,7 +170,10 @@ interface Member {
 }
 
 /** The members of a value that have owners of their own. A leaf has none, nor has an atomic list or object. */
-function listMembers(value: Json, { name, path }: { readonly name: string; readonly path: string }): readonly Member[] {
+export function listMembers(
+  value: Json,
+  { name, path }: { readonly name: string; readonly path: string },
+): readonly Member[] {
   const below = path === "" ? "" : `${path}\n`;
   if (isObject(value)) {
     if (ATOMIC_OBJECTS.includes(name)) return [];
@@ -238,7 +218,7 @@ function addAll(fields: Set<string>, { path, value }: Pick<Member, "path" | "val
 }
 
 /** The field that a path ends with; none for an item of a list. */
-function nameOf(path: string): string {
+export function nameOf(path: string): string {
   const last = path.slice(path.lastIndexOf("\n") + 1);
   return last.startsWith("f:") ? last.slice(2) : "";
 }

@@ -1,44 +1,24 @@
-/** What does a patch make of an object? Merge patch, strategic merge patch and server-side apply. */
-import { isObject, isSame, type Json, type JsonObject, listAt, textAt } from "../../json.ts";
+/** What does a patch make of an object? Merge patch and strategic merge patch. */
+import { isObject, type Json, type JsonObject } from "../../json.ts";
 import { BAD_QUANTITY } from "../../quantities.ts";
 import type { ResourceType } from "../kinds/resource_type.ts";
 import { badRequest, invalid, invalidValue, notFound, Refusal, unsupportedMediaType } from "../refusal.ts";
 import type { Entry } from "../store.ts";
-import {
-  formatPath,
-  inOrder,
-  isOf,
-  listApplied,
-  MERGE_KEYS,
-  MERGED_SETS,
-  parseTree,
-  takeAway,
-  toEntry,
-  toItemElement,
-  toOwnable,
-  type Writer,
-} from "./fields.ts";
-import { createObject, type PatchFormats, toEmpty, toWriter, updateObject, type WriteContext } from "./write.ts";
-
-/** A patch as it was sent. */
-export interface Patch {
-  /** The media type without parameters. */
-  readonly contentType: string;
-  readonly body: Json;
-  /** True for an apply that takes fields from their owners. */
-  readonly isForced: boolean;
-}
+import { MERGE_KEYS, MERGED_SETS } from "./fields.ts";
+import { type Patch, type Patched, type PatchFormats, updateObject, type WriteContext } from "./write.ts";
 
 /** The media type of server-side apply. */
 export const APPLY = "application/apply-patch+yaml";
 
-/** Patches an object, or creates it by an apply. Throws a Refusal. */
+/** Patches an object; only an apply creates it. Throws a Refusal. */
 export function patchObject(
   context: WriteContext,
   { before, name, patch }: { readonly before: Entry | null; readonly name: string; readonly patch: Patch },
 ): Patched {
-  checkContentType(patch.contentType, context.type, context.patchFormats);
-  if (patch.contentType === APPLY) return applyToObject(context, { before, name, patch });
+  checkContentType(patch.contentType, context.type, context);
+  if (context.apply !== null && patch.contentType === APPLY) {
+    return context.apply.patch(context, { before, name, patch });
+  }
   if (before === null) throw notFound(context.type, name);
   const sent = patchWith(before.object, patch, context.patchFormats);
   try {
@@ -56,15 +36,6 @@ export function cannotPatch(shown: string, why: string): Refusal {
   return invalid({ group: "", plural: "", kind: "" }, "", [invalidValue("patch", shown, why)]);
 }
 
-/** Returns the applied object. Throws a Refusal for another value, and without a field manager. */
-export function getApplied({ body }: Patch, { manager }: Pick<WriteContext, "manager">): JsonObject {
-  if (!isObject(body)) throw badRequest("error decoding YAML: the body is no object");
-  if (manager !== "") return body;
-  throw invalid({ group: "meta.k8s.io", plural: "", kind: "PatchOptions" }, "", [
-    { field: "fieldManager", reason: "FieldValueRequired", message: "Required value: is required for apply patch" },
-  ]);
-}
-
 /** Returns the object after a patch that is not an apply. Throws a Refusal. */
 export function patchWith(object: JsonObject, { contentType, body }: Patch, formats: PatchFormats): JsonObject {
   const format = formats[contentType];
@@ -80,9 +51,14 @@ export function patchWith(object: JsonObject, { contentType, body }: Patch, form
 export function checkContentType(
   contentType: string,
   { isCustom }: Pick<ResourceType, "isCustom">,
-  formats: PatchFormats,
+  { patchFormats, apply }: Pick<WriteContext, "patchFormats" | "apply">,
 ): void {
-  const all = [...Object.keys(formats), MERGE, ...(isCustom ? [] : [STRATEGIC]), APPLY];
+  const all = [
+    ...Object.keys(patchFormats),
+    MERGE,
+    ...(isCustom ? [] : [STRATEGIC]),
+    ...(apply === null ? [] : [APPLY]),
+  ];
   if (all.includes(contentType)) return;
   if (isCustom) throw unsupportedMediaType(all);
   const message = "415: Unsupported Media Type";
@@ -130,66 +106,10 @@ export function strategicMerge(target: JsonObject, patch: JsonObject): JsonObjec
   return merged;
 }
 
-/**
- * Merges what was applied into an object. Throws a Refusal for fields that others own.
- * https://kubernetes.io/docs/reference/using-api/server-side-apply/
- */
-export function applyObject(
-  before: JsonObject,
-  sent: JsonObject,
-  { writer, isForced }: { readonly writer: Writer; readonly isForced: boolean },
-): Applied {
-  const { metadata = {}, ...content } = toOwnable(sent, writer);
-  // Metadata without labels and the like has nothing to own.
-  const applied: JsonObject = isSame(metadata, {}) ? content : { metadata, ...content };
-  const fields = listApplied(applied);
-  const entries = listAt(before, "metadata", "managedFields");
-  const own = entries.find((entry) => isOf(entry, writer));
-  const others = entries.filter((entry) => entry !== own);
-  const contested = new Set([...fields].filter((path) => {
-    const [was, wanted] = [findAtPath(before, path), findAtPath(applied, path)];
-    // An item's fields have paths of their own.
-    return was === undefined || (!/(^|\n)k:[^\n]*$/.test(path) && !isSame(was, wanted));
-  }));
-  const conflicts = others.flatMap((entry) =>
-    [...parseTree(entry.fieldsV1)].filter((path) => contested.has(path)).map((path) => ({ entry, path }))
-  );
-  if (conflicts.length > 0 && !isForced) throw toConflict(conflicts);
-  const kept = others.flatMap((entry) => takeAway(entry, [contested]));
-  const held = new Set([...fields, ...kept.flatMap((entry) => [...parseTree(entry.fieldsV1)])]);
-  const gone = own === undefined ? [] : [...parseTree(own.fieldsV1)].filter((path) => !held.has(path));
-  const merged = gone.reduce(removePath, mergeApplied(before, applied, "") as JsonObject);
-  const isUnchanged = own !== undefined && contested.size === 0 && gone.length === 0;
-  return { object: merged, managedFields: inOrder([...kept, isUnchanged ? own : toEntry(writer, fields)]) };
-}
-
-/** What a patch made of its object. */
-interface Patched {
-  readonly entry: Entry;
-  readonly isNew: boolean;
-}
-
 /** The media type of merge patches. */
 export const MERGE = "application/merge-patch+json";
 
 const STRATEGIC = "application/strategic-merge-patch+json";
-
-function applyToObject(
-  context: WriteContext,
-  { before, name, patch }: { readonly before: Entry | null; readonly name: string; readonly patch: Patch },
-): Patched {
-  const { isForced } = patch;
-  const body = getApplied(patch, context);
-  const writer = { ...toWriter(context), operation: "Apply" } as const;
-  if (before !== null) {
-    const { object: sent, managedFields } = applyObject(before.object, body, { writer, isForced });
-    return { entry: updateObject(context, before, { sent, applied: { managedFields } }), isNew: false };
-  }
-  if (context.subresource !== "") throw notFound(context.type, name);
-  const { managedFields } = applyObject(toEmpty(context.type), body, { writer, isForced });
-  const metadata = { ...(isObject(body.metadata) ? body.metadata : {}), name };
-  return { entry: createObject(context, { ...body, metadata }, { managedFields }), isNew: true };
-}
 
 function toObject(value: Json): JsonObject {
   if (isObject(value)) return value;
@@ -266,78 +186,4 @@ function without(object: JsonObject, keys: readonly string[]): JsonObject {
 
 function pick(object: JsonObject, keys: readonly Json[]): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([key]) => keys.includes(key)));
-}
-
-/** An object after an apply, and who owns its fields. */
-interface Applied {
-  readonly object: JsonObject;
-  readonly managedFields: readonly JsonObject[];
-}
-
-interface Conflict {
-  readonly entry: JsonObject;
-  readonly path: string;
-}
-
-function toConflict(conflicts: readonly Conflict[]): Refusal {
-  const causes = conflicts.map(({ entry, path }) => {
-    const subresource = textAt(entry, "subresource");
-    const through = subresource === "" ? "" : ` with subresource "${subresource}"`;
-    return {
-      reason: "FieldManagerConflict",
-      message: `conflict with "${textAt(entry, "manager")}"${through} using ${textAt(entry, "apiVersion")}`,
-      field: formatPath(path),
-    };
-  });
-  const [first] = causes;
-  const text = causes.length === 1 && first !== undefined
-    ? `1 conflict: ${first.message}: ${first.field}`
-    : `${causes.length} conflicts: ${causes.map(({ message, field }) => `${message}: ${field}`).join("\n")}`;
-  return new Refusal(409, { message: `Apply failed with ${text}`, reason: "Conflict", details: { causes } });
-}
-
-function mergeApplied(before: Json | undefined, applied: Json, name: string): Json {
-  if (isObject(applied)) {
-    const merged = isObject(before) ? { ...before } : {};
-    for (const [key, value] of Object.entries(applied)) merged[key] = mergeApplied(merged[key], value, key);
-    return merged;
-  }
-  if (!Array.isArray(applied) || !Array.isArray(before)) return applied;
-  const elements = applied.map((item) => toItemElement(name, item));
-  if (elements.some((element) => element === null)) return applied;
-  const kept = before.map((item) => {
-    const index = elements.indexOf(toItemElement(name, item));
-    const change = applied[index];
-    return change === undefined ? item : mergeApplied(item, change, "");
-  });
-  const known = before.map((item) => toItemElement(name, item));
-  return [...kept, ...applied.filter((_, index) => !known.includes(elements[index] ?? null))];
-}
-
-function findAtPath(object: JsonObject, path: string): Json | undefined {
-  let here: Json | undefined = object;
-  let name = "";
-  for (const element of path.split("\n")) {
-    if (element.startsWith("f:")) {
-      name = element.slice(2);
-      here = isObject(here) ? here[name] : undefined;
-    } else here = Array.isArray(here) ? here.find((item) => toItemElement(name, item) === element) : undefined;
-  }
-  return here;
-}
-
-function removePath(object: JsonObject, path: string): JsonObject {
-  return removeBelow(object, path.split("\n"), "") as JsonObject;
-}
-
-function removeBelow(value: Json, [element = "", ...rest]: readonly string[], name: string): Json {
-  if (Array.isArray(value)) {
-    const isIt = (item: Json) => toItemElement(name, item) === element;
-    if (rest.length === 0) return value.filter((item) => !isIt(item));
-    return value.map((item) => isIt(item) ? removeBelow(item, rest, "") : item);
-  }
-  const key = element.slice(2);
-  if (!isObject(value) || !Object.hasOwn(value, key)) return value;
-  const { [key]: child, ...others } = value;
-  return rest.length === 0 ? others : { ...others, [key]: removeBelow(child ?? null, rest, key) };
 }

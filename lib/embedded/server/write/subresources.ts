@@ -4,10 +4,10 @@ import { at, isObject, type Json, type JsonObject, listAt, numberAt, objectAt, t
 import { apiVersionOf, type ResourceType, type ScalePaths } from "../kinds/resource_type.ts";
 import { badRequest, cannotHandle, conflict, invalid, invalidValue, Refusal } from "../refusal.ts";
 import type { Entry } from "../store.ts";
-import { inOrder, parseTree, takeAway, toEntry, toTree, trackUpdate, type Writer } from "./fields.ts";
+import { inOrder, parseTree, takeAway, toTree, trackUpdate, type Writer } from "./fields.ts";
 import { checkAddress } from "./objects.ts";
-import { APPLY, applyObject, cannotPatch, checkContentType, getApplied, type Patch, patchWith } from "./patch.ts";
-import { toWriter, updateObject, type WriteContext } from "./write.ts";
+import { APPLY, cannotPatch, checkContentType, patchWith } from "./patch.ts";
+import { type OwnedScale, type Patch, toWriter, updateObject, type WriteContext } from "./write.ts";
 
 /** Replaces the scale of a workload. Throws a Refusal. */
 export function updateScale(context: WriteContext, before: Entry, sent: JsonObject): Entry {
@@ -24,10 +24,9 @@ export function updateScale(context: WriteContext, before: Entry, sent: JsonObje
 
 /** Patches the scale of a workload, or applies one to it. Throws a Refusal. */
 export function patchScale(context: WriteContext, before: Entry, patch: Patch): Entry {
-  checkContentType(patch.contentType, SCALE, context.patchFormats);
-  if (patch.contentType === APPLY) {
-    const applied = getApplied(patch, context);
-    return write(context, before, applyScale(context, before.object, { applied, isForced: patch.isForced }));
+  checkContentType(patch.contentType, SCALE, context);
+  if (context.apply !== null && patch.contentType === APPLY) {
+    return write(context, before, context.apply.patchScale(context, before.object, patch));
   }
   const sent = patchWith(toScale(before.object, context.type), patch, context.patchFormats);
   const problem = findMisfit(sent, context);
@@ -194,35 +193,12 @@ function toTerm(expression: JsonObject): string {
   }
 }
 
-/** The next scale, and the owners of its replicas. */
-interface OwnedScale {
-  readonly sent: JsonObject;
-  /** As entries of the scale. */
-  readonly owners: readonly JsonObject[];
-}
-
 /** The owners after an update. */
 function nextOwners(context: WriteContext, object: JsonObject, sent: JsonObject): readonly JsonObject[] {
   const owners = listOwners(context, object);
   if (owners.length === 0) return [];
   const before = { ...pickReplicas(toScale(object, context.type)), metadata: { managedFields: [...owners] } };
   return trackUpdate(before, pickReplicas(sent), toScaleWriter(context));
-}
-
-/** Applies a scale. Throws a Refusal for replicas that others own. */
-function applyScale(
-  context: WriteContext,
-  object: JsonObject,
-  { applied, isForced }: { readonly applied: JsonObject; readonly isForced: boolean },
-): OwnedScale {
-  const scale = toScale(object, context.type);
-  const writer: Writer = { ...toScaleWriter(context), operation: "Apply" };
-  const known = listOwners(context, object);
-  const first = toEntry({ ...toScaleWriter(context), manager: "before-first-apply" }, new Set([REPLICAS]));
-  const owners = known.length > 0 || numberAt(scale, "spec", "replicas") === null ? known : [first];
-  const live = { ...pickReplicas(scale), metadata: { managedFields: [...owners] } };
-  const { object: merged, managedFields } = applyObject(live, pickReplicas(applied), { writer, isForced });
-  return { sent: { ...scale, spec: objectAt(merged, "spec") }, owners: managedFields };
 }
 
 /** The entries of the workload when these own its replicas. */
@@ -243,25 +219,28 @@ function toParentEntries(
   return inOrder([...kept, ...added]);
 }
 
-/** The path in a scale. */
-const REPLICAS = "f:spec\nf:replicas";
+/** The path of the replicas in a scale. */
+export const REPLICAS = "f:spec\nf:replicas";
 
 /** The path in the workload. */
 function toPath({ type }: WriteContext): string {
   return pathsOf(type).replicas.map((key) => `f:${key}`).join("\n");
 }
 
-function toScaleWriter(context: WriteContext): Writer {
+/** The writer that entries of a scale name for this write. */
+export function toScaleWriter(context: WriteContext): Writer {
   return { ...toWriter(context), apiVersion: apiVersionOf(SCALE) };
 }
 
-function listOwners(context: WriteContext, object: JsonObject): readonly JsonObject[] {
+/** The owners of the replicas of a workload, as entries of its scale. */
+export function listOwners(context: WriteContext, object: JsonObject): readonly JsonObject[] {
   const path = toPath(context);
   return listAt(object, "metadata", "managedFields").filter((entry) => parseTree(entry.fieldsV1).has(path))
     .map((entry) => ({ ...entry, apiVersion: apiVersionOf(SCALE), fieldsV1: toTree(new Set([REPLICAS])) }));
 }
 
-function pickReplicas(scale: JsonObject): JsonObject {
+/** The scale with its replicas and nothing else. */
+export function pickReplicas(scale: JsonObject): JsonObject {
   const replicas = numberAt(scale, "spec", "replicas") ?? 0;
   return { spec: replicas === 0 ? {} : { replicas } };
 }

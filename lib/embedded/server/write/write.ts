@@ -41,11 +41,46 @@ import { checkAddress, type Place, toNewDraft, toNextDraft, toSuffix, toUid } fr
 /** More formats of patches, by media type: what a patch makes of an object. Each may throw a Refusal. */
 export type PatchFormats = Readonly<Record<string, (target: Json, patch: Json) => Json>>;
 
+/** A patch as it was sent. */
+export interface Patch {
+  /** The media type without parameters. */
+  readonly contentType: string;
+  readonly body: Json;
+  /** True for an apply that takes fields from their owners. */
+  readonly isForced: boolean;
+}
+
+/** Server-side apply. Both throw a Refusal. */
+export interface Apply {
+  /** Changes an object, or creates it. */
+  readonly patch: (
+    context: WriteContext,
+    parts: { readonly before: Entry | null; readonly name: string; readonly patch: Patch },
+  ) => Patched;
+  /** What an apply makes of the scale of this workload. */
+  readonly patchScale: (context: WriteContext, workload: JsonObject, patch: Patch) => OwnedScale;
+}
+
+/** What a patch made of its object. */
+export interface Patched {
+  readonly entry: Entry;
+  readonly isNew: boolean;
+}
+
+/** The next scale, and the owners of its replicas. */
+export interface OwnedScale {
+  readonly sent: JsonObject;
+  /** As entries of the scale. */
+  readonly owners: readonly JsonObject[];
+}
+
 /** What a write is made with, and by whom. */
 export interface WriteContext extends Place {
   readonly store: Store;
   readonly admission: Admission;
   readonly patchFormats: PatchFormats;
+  /** `null` where no apply is taken. */
+  readonly apply: Apply | null;
   readonly now: number;
   readonly random: () => number;
   /** "" = the object itself. */
