@@ -1,7 +1,6 @@
 /**
  * How is a whole cluster started in one process? API server, controllers and kubelets, under any clock.
- * `startCluster` runs under any clock: under a virtual one an hour passes in a second. `serveCluster` listens on
- * 127.0.0.1 over TLS, for kubectl and podfit.
+ * Under a virtual clock an hour passes in a second. Nothing of it listens anywhere unless an option says so.
  */
 import type { ApiServer, Transport } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -12,19 +11,9 @@ import { uidOf } from "./controllers/cache.ts";
 import { type ControllerSet, DEMO_CONTROLLERS, runControllers } from "./controllers/controllers.ts";
 import { textAt } from "./json.ts";
 import type { CheckAccess, KubeletAnswers } from "./kubelet/kubelet.ts";
-import {
-  type ClusterNode,
-  createProxy,
-  type InterceptKubelet,
-  type NodeAddress,
-  type NodeSpec,
-  type ProxyToPod,
-  startNode,
-} from "./node.ts";
+import { type ClusterNode, type InterceptKubelet, type NodeAddress, type NodeSpec, startNode } from "./node.ts";
 import { createObjectsClient, type ObjectsClient } from "./objects_client.ts";
-import { createAuthority } from "./server/http/certificates.ts";
-import { type ApiServerOptions, createApiServer, type EmbeddedApiServer } from "./server/http/handler.ts";
-import { serve, type Served, toKubeconfig } from "./server/http/serve.ts";
+import { type ApiServerOptions, createApiServer, type EmbeddedApiServer, type Proxy } from "./server/http/handler.ts";
 import type { Store } from "./server/store.ts";
 import { createWorkloadLoads, type WorkloadLoad, type WorkloadRef } from "./workload_loads.ts";
 
@@ -43,8 +32,10 @@ export interface ClusterOptions {
   readonly controllers?: ControllerSet;
   /** By default nothing disturbs the answers of kubelets. */
   readonly interceptKubelet?: InterceptKubelet;
-  /** By default no container listens. */
-  readonly proxyToPod?: ProxyToPod;
+  /** By default kubelets are reached in process alone. */
+  readonly openAddress?: OpenAddress;
+  /** By default no kubelet and no pod is reached through the API server. `token`: that of the cluster itself. */
+  readonly createProxy?: (nodes: ReadonlyMap<string, ClusterNode>, token: string | null) => Proxy;
   /** More paths that kubelets answer. */
   readonly kubeletAnswers?: KubeletAnswers;
   /** Makes the server of another group, such as metrics.k8s.io. */
@@ -54,6 +45,9 @@ export interface ClusterOptions {
   /** Receives each failure within the cluster; what failed is tried again. */
   readonly onError?: (error: unknown) => void;
 }
+
+/** Gives a kubelet an address; `index` counts the nodes. */
+type OpenAddress = (handle: Transport, index: number) => Promise<NodeAddress & AsyncDisposable>;
 
 /** What the server of another group works with. */
 export interface ExtensionParts {
@@ -86,47 +80,14 @@ export interface Cluster extends AsyncDisposable {
   readonly setWorkloadLoad: (workload: WorkloadRef, load: WorkloadLoad | null) => void;
 }
 
-/** A cluster that listens on 127.0.0.1. */
-export interface ServedCluster extends Cluster {
-  readonly served: Served;
-  /** Text of a file for KUBECONFIG. */
-  readonly kubeconfig: (token?: string) => string;
-}
-
-/** Starts a cluster in process; nothing of it listens anywhere. */
-export async function startCluster(options: ClusterOptions): Promise<Cluster> {
-  return await assemble(options, (_, index) => {
-    const host = `10.0.${Math.floor(index / 250)}.${index % 250 + 1}`;
-    return Promise.resolve({ host, port: KUBELET_PORT, [Symbol.asyncDispose]: () => Promise.resolve() });
-  });
-}
-
-/** Starts a cluster whose API server and kubelets listen on 127.0.0.1 over TLS. */
-export async function serveCluster(options: ClusterOptions): Promise<ServedCluster> {
-  const stack = new AsyncDisposableStack();
-  const authority = await createAuthority("embedded cluster");
-  const cluster = await assemble(options, async (handle) => {
-    const { port, [Symbol.asyncDispose]: dispose } = await serve(handle, { authority });
-    return { host: "127.0.0.1", port, [Symbol.asyncDispose]: dispose };
-  });
-  stack.use(cluster);
-  const served = stack.use(await serve(cluster.api.handle, { authority }));
-  return {
-    ...cluster,
-    served,
-    kubeconfig: (token) => toKubeconfig(served, token),
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
-}
-
 const KUBELET_PORT = 10250;
 
 const ORIGIN = "https://embedded.cluster";
 
-type OpenAddress = (handle: Transport, index: number) => Promise<NodeAddress & AsyncDisposable>;
-
-async function assemble(options: ClusterOptions, settle: OpenAddress): Promise<Cluster> {
+/** Starts a cluster in process. */
+export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { clock, seed = "podfit", controllers = DEMO_CONTROLLERS, kubeletAnswers = {}, onError = () => {} } = options;
+  const { openAddress = takeAddress } = options;
   const stack = new AsyncDisposableStack();
   let drawn = 0;
   const random = () => draw([seed, "random", drawn++]);
@@ -137,7 +98,7 @@ async function assemble(options: ClusterOptions, settle: OpenAddress): Promise<C
     ...options.api,
     clock,
     random,
-    proxy: createProxy(nodes, { token, proxyToPod: options.proxyToPod ?? (() => null) }),
+    ...(options.createProxy === undefined ? {} : { proxy: options.createProxy(nodes, token) }),
     aggregate: extension?.answer ?? (() => null),
   });
   const connect = (token: string | null = null) => toServer(api, token);
@@ -162,7 +123,7 @@ async function assemble(options: ClusterOptions, settle: OpenAddress): Promise<C
       const node = nodes.get(name);
       return node === undefined ? Promise.reject(new TypeError("connection refused")) : node.handle(request);
     };
-    const place = stack.use(await settle(handle, nodes.size));
+    const place = stack.use(await openAddress(handle, nodes.size));
     const node = startNode({
       name,
       spec,
@@ -196,6 +157,12 @@ async function assemble(options: ClusterOptions, settle: OpenAddress): Promise<C
     openSource: (server) => openDirectSource(server, { clock, client: dial(nodes) }),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+/** At this address nothing listens. */
+function takeAddress(_: Transport, index: number): ReturnType<OpenAddress> {
+  const host = `10.0.${Math.floor(index / 250)}.${index % 250 + 1}`;
+  return Promise.resolve({ host, port: KUBELET_PORT, [Symbol.asyncDispose]: () => Promise.resolve() });
 }
 
 function toServer({ handle }: EmbeddedApiServer, token: string | null): ApiServer {

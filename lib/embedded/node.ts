@@ -5,10 +5,8 @@
 import type { Transport } from "../kube/transport.ts";
 import { abortable } from "../runtime/tasks.ts";
 import { createKubelet, type Kubelet, type KubeletOptions } from "./kubelet/kubelet.ts";
-import type { LoadRef } from "./kubelet/machine.ts";
 import type { Taint } from "./kubelet/register.ts";
 import type { NodeConfig } from "./model/state.ts";
-import type { Proxy } from "./server/http/handler.ts";
 
 /** The wanted properties of a node. The defaults are those of a small machine. */
 export interface NodeSpec extends Partial<Omit<NodeConfig, "hostIP" | "seed">> {
@@ -61,40 +59,6 @@ export function startNode({ name, spec, place, seed, intercept, ...options }: Cl
   };
 }
 
-/**
- * `token` is the API server's own for kubelets, which do not see the caller of the proxy; `null` where they need none.
- */
-export function createProxy(
-  nodes: ReadonlyMap<string, ClusterNode>,
-  { token, proxyToPod }: { readonly token: string | null; readonly proxyToPod: ProxyToPod },
-): Proxy {
-  return async ({ plural, namespace, name, path }, request) => {
-    const { search } = new URL(request.url);
-    if (plural === "nodes") {
-      const node = nodes.get(name.split(":")[0] ?? "");
-      if (node === undefined) return refuseProxy(`no such host "${name}"`);
-      const { host, port } = node.place;
-      const { method, signal } = request;
-      const headers = new Headers(request.headers);
-      headers.delete("authorization");
-      if (token !== null) headers.set("authorization", `Bearer ${token}`);
-      return await node.handle(new Request(`https://${host}:${port}/${path}${search}`, { method, headers, signal }));
-    }
-    const [pod = "", port = "80"] = name.split(":");
-    const container = { namespace: namespace ?? "", name: pod, port: Number(port) };
-    try {
-      const answer = proxyToPod([...nodes.values()].map(({ kubelet }) => kubelet), container, `/${path}${search}`);
-      if (answer !== null) return answer;
-    } catch (error) {
-      return refuseProxy(error instanceof Error ? error.message : String(error));
-    }
-    return refuseProxy(`dial tcp ${pod}:${port}: connect: connection refused`);
-  };
-}
-
-/** Answers a request to a pod; `null` when no container listens there. Throws for a container that ends meanwhile. */
-export type ProxyToPod = (kubelets: readonly Kubelet[], container: LoadRef, pathAndQuery: string) => Response | null;
-
 /** What a node is started with, in addition to the options of its kubelet. */
 interface ClusterNodeOptions extends Omit<KubeletOptions, "node" | "skewMs"> {
   readonly name: string;
@@ -132,10 +96,4 @@ function startLife(kubelet: Kubelet, before: Promise<void> = Promise.resolve()):
 async function endLife({ ending, ended }: KubeletRun): Promise<void> {
   ending.abort();
   await ended;
-}
-
-function refuseProxy(why: string): Response {
-  const message = `error trying to reach service: ${why}`;
-  const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", reason: "ServiceUnavailable" };
-  return Response.json({ ...status, message, code: 503 }, { status: 503 });
 }

@@ -37,7 +37,7 @@ export async function connect(options: ConnectOptions): Promise<ApiServer> {
 }
 
 /** Opens the API server of a configuration. Rejects when its credential can't be read or used. */
-export async function openServer(
+async function openServer(
   config: ServerConfig,
   { version, onClose = () => {} }: { readonly version: string; readonly onClose?: () => void },
 ): Promise<ApiServer> {

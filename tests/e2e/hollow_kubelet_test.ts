@@ -6,7 +6,7 @@ import { assertEquals, assertMatch } from "#assert";
 import { connect } from "../../lib/kube/http_transport.ts";
 import { systemClock } from "../../lib/runtime/clock.ts";
 import { createKubelet, type Kubelet } from "../../lib/embedded/kubelet/kubelet.ts";
-import { serve } from "../../lib/embedded/server/http/serve.ts";
+import { serve } from "../support/embedded/serve.ts";
 import { assertAccountsAgree } from "./support/accounts.ts";
 import { quickSpec } from "./support/autoscalers.ts";
 import { applyManifests, deleteObject, find, readEvents, readPod, waitFor, waitForPods } from "./support/cluster.ts";

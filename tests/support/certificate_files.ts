@@ -1,5 +1,5 @@
 /** A certificate and its key as a mounted Secret has them: two links through one that is replaced as a whole. */
-import { type Authority, createAuthority } from "../../lib/embedded/server/http/certificates.ts";
+import { type Authority, createAuthority } from "./embedded/certificates.ts";
 
 export interface Pair {
   readonly cert: string;

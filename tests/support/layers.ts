@@ -73,7 +73,7 @@ export const LAYERS: LayerRules["layers"] = {
   },
   embedded: {
     layers: [...PURE, "embedded/model", "simulate/model", "usage", "kube", "runtime"],
-    packages: ["@peculiar/x509", "reflect-metadata", "node:timers"],
+    packages: ["node:timers"],
   },
   simulate: { layers: [...PURE, "model", "vertical", "horizontal", "record", "simulate/model"], packages: [] },
   usage: { layers: [...PURE, "kube", "runtime"], packages: ["node:http", "node:https"] },

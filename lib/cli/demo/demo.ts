@@ -65,7 +65,7 @@ function listAdvice(scene: SceneName): readonly string[] {
       : "  demo                         sizes alone, of three workloads",
     "  demo --speed 5               in slow motion",
     "  demo --keep                  until Ctrl-C, with the address of its API server:",
-    `      kubectl --insecure-skip-tls-verify --token=any -s ADDRESS get pra,pods${scene === "both" ? ",so" : ""}`,
+    `      kubectl --token=any -s ADDRESS get pra,pods${scene === "both" ? ",so" : ""}`,
     "  deploy/demo/*.yaml           the manifests: change them, look again",
     "  podfit lint -f deploy/demo   what podfit finds wrong in such files",
     "  README.md, Install           podfit on a real cluster",

@@ -10,14 +10,13 @@ import { createMetrics } from "../../daemon/metrics/metrics.ts";
 import type { EvaluationSink } from "../../daemon/pods/controller.ts";
 import { createReplicasManager } from "../../daemon/replicas/manager.ts";
 import type { ReplicasEvaluation, ReplicasSink } from "../../daemon/replicas/reports.ts";
-import { type Cluster, type ClusterOptions, serveCluster, startCluster } from "../../embedded/cluster.ts";
-import type { Served } from "../../embedded/server/http/serve.ts";
-import { openServer } from "../../kube/http_transport.ts";
+import { type Cluster, type ClusterOptions, startCluster } from "../../embedded/cluster.ts";
+import { listen } from "../../embedded/server/http/listen.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { AskTrigger } from "../../triggers/value.ts";
-import { openDirectSource, type SummarySource } from "../../usage/kubelet/fetch_summary.ts";
+import type { SummarySource } from "../../usage/kubelet/fetch_summary.ts";
 import { watchKubelets } from "../../usage/kubelet/watch.ts";
 import { VERSION } from "../command/process.ts";
 import type { Manifest } from "../manifests/files.ts";
@@ -50,14 +49,14 @@ export async function openWorld(world: WorldOptions): Promise<World> {
   await using building = new AsyncDisposableStack();
   const options: ClusterOptions = { clock, seed: "demo", nodes: [scene.node] };
   const comparison = building.use(await startCluster(options));
-  const { cluster, server, source, origin } = await openCluster(options, { isServed, building });
+  const cluster = building.use(await startCluster(options));
+  const origin = isServed ? `http://127.0.0.1:${building.use(listen(cluster.api.handle)).port}` : null;
   const isOfComparison = ({ kind }: Manifest) => scene.comparisonKinds.includes(String(kind));
   await apply([...scene.definitions, ...scene.manifests], cluster);
   await apply([...scene.hasReplicas ? scene.definitions : [], ...scene.manifests.filter(isOfComparison)], comparison);
   for (const one of [cluster, comparison]) setLoads(scene, one);
   const daemon = building.use(runDaemon({
-    server,
-    source,
+    ...connect(cluster, building),
     clock,
     sinks: [onEvaluation],
     replicasSink: scene.hasReplicas ? { onPass } : null,
@@ -82,35 +81,12 @@ function runComparisonDaemon(
   comparison: Cluster,
   { clock, building }: { readonly clock: Clock; readonly building: AsyncDisposableStack },
 ) {
-  const server = comparison.connect();
-  return runDaemon({ server, source: building.use(comparison.openSource(server)), clock, replicasSink: {} });
+  return runDaemon({ ...connect(comparison, building), clock, replicasSink: {} });
 }
 
-async function openCluster(
-  options: ClusterOptions,
-  { isServed, building }: { readonly isServed: boolean; readonly building: AsyncDisposableStack },
-) {
-  if (!isServed) {
-    const cluster = building.use(await startCluster(options));
-    const server = cluster.connect();
-    return { cluster, server, source: building.use(cluster.openSource(server)), origin: null };
-  }
-  const cluster = building.use(await serveCluster(options));
-  const server = building.use(await openServer(toClusterConfig(cluster.served), { version: VERSION }));
-  const source = building.use(openDirectSource(server, { clock: options.clock }));
-  return { cluster, server, source, origin: cluster.served.origin };
-}
-
-/** The embedded API server treats every caller as administrator. */
-function toClusterConfig({ origin, caCert }: Served): Parameters<typeof openServer>[0] {
-  return {
-    source: "the embedded cluster",
-    origin,
-    namespace: "default",
-    proxyUrl: null,
-    caCerts: caCert === null ? [] : [caCert],
-    getCredential: () => Promise.resolve({ authorization: null, clientCertificate: null }),
-  };
+function connect(cluster: Cluster, building: AsyncDisposableStack) {
+  const server = cluster.connect();
+  return { server, source: building.use(cluster.openSource(server)) };
 }
 
 const COLLECTIONS: Readonly<Record<string, string>> = {

@@ -3,7 +3,6 @@ import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes 
 import { StartError } from "../../../lib/cli/command/process.ts";
 import { chooseKubeletCredential, openSummaries } from "../../../lib/cli/run/open_source.ts";
 import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
-import type { ServedCluster } from "../../../lib/embedded/cluster.ts";
 import { ADMIN } from "../../support/embedded/access.ts";
 import { connect } from "../../../lib/kube/http_transport.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
@@ -11,7 +10,7 @@ import { systemClock } from "../../../lib/runtime/clock.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
 import { openDirectSource, type SummaryAnswer } from "../../../lib/usage/kubelet/fetch_summary.ts";
 import type { Json } from "../../support/api_objects.ts";
-import { serveFullCluster } from "../../support/embedded/full_cluster.ts";
+import { type ServedCluster, serveFullCluster } from "../../support/embedded/full_cluster.ts";
 import { readRights } from "../../support/rights.ts";
 
 const NEVER = new AbortController().signal;

@@ -1,13 +1,7 @@
 /**
  * The embedded cluster with what only tests need: checks of custom resources, more controllers, metrics-server.
  */
-import {
-  type Cluster,
-  type ClusterOptions,
-  serveCluster,
-  type ServedCluster,
-  startCluster,
-} from "../../../lib/embedded/cluster.ts";
+import { type Cluster, type ClusterOptions, startCluster } from "../../../lib/embedded/cluster.ts";
 import { WATCHED, type Watched } from "../../../lib/embedded/controllers/cache.ts";
 import type { ControllerSet } from "../../../lib/embedded/controllers/controllers.ts";
 import { controlDeployments, controlReplicaSets } from "../../../lib/embedded/controllers/deployments.ts";
@@ -24,6 +18,7 @@ import type { Clock } from "../../../lib/runtime/clock.ts";
 import { Access, ADMIN, type User } from "./access.ts";
 import { ADMISSION } from "./admission.ts";
 import { APPLY } from "./apply.ts";
+import { createAuthority } from "./certificates.ts";
 import { createChecks } from "./custom/check.ts";
 import { controlDaemonSets } from "./daemon_sets.ts";
 import { jsonPatch } from "./json_patch.ts";
@@ -33,8 +28,10 @@ import { reviewAccess } from "./kubelet_access.ts";
 import { createLoadServer, type Limits, PROXY_TO_LOADS } from "./load_server.ts";
 import { createMetricsServer } from "./metrics_server.ts";
 import { controlNodes } from "./node_lifecycle.ts";
+import { createProxy } from "./proxy.ts";
 import { RESOURCE_METRICS } from "./resource_metrics.ts";
 import { createAuthorize } from "./reviews.ts";
+import { serve, type Served, toKubeconfig } from "./serve.ts";
 import { controlStatefulSets } from "./stateful_sets.ts";
 
 const FULL = {
@@ -129,10 +126,33 @@ export async function startFullCluster(options: FullClusterOptions): Promise<Ful
   };
 }
 
-/** On 127.0.0.1, over TLS. */
+/** A cluster that listens on 127.0.0.1. */
+export interface ServedCluster extends Cluster {
+  readonly served: Served;
+  /** Text of a file for KUBECONFIG. */
+  readonly kubeconfig: (token?: string) => string;
+}
+
+/** Its API server and its kubelets listen on 127.0.0.1 over TLS. */
 export async function serveFullCluster(options: FullClusterOptions): Promise<ServedCluster> {
   const control = createControl(options.clock, withInternal(options.tokens));
-  return await serveCluster(toFull({ ...options, api: { ...control.options, ...options.api } }));
+  const stack = new AsyncDisposableStack();
+  const authority = await createAuthority("embedded cluster");
+  const cluster = await startCluster({
+    ...toFull({ ...options, api: { ...control.options, ...options.api } }),
+    async openAddress(handle) {
+      const { port, [Symbol.asyncDispose]: dispose } = await serve(handle, { authority });
+      return { host: "127.0.0.1", port, [Symbol.asyncDispose]: dispose };
+    },
+  });
+  stack.use(cluster);
+  const served = stack.use(await serve(cluster.api.handle, { authority }));
+  return {
+    ...cluster,
+    served,
+    kubeconfig: (token) => toKubeconfig(served, token),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
 }
 
 const INTERNAL_TOKEN = "embedded-cluster";
@@ -161,7 +181,7 @@ function toFull({ hasMetricsServer = false, tokens, ...options }: FullClusterOpt
     api: { ...FULL, ...options.api },
     controllers: CONTROLLERS,
     kubeletAnswers: RESOURCE_METRICS,
-    proxyToPod: PROXY_TO_LOADS,
+    createProxy: (nodes, token) => createProxy(nodes, { token, proxyToPod: PROXY_TO_LOADS }),
     ...(tokens === undefined ? {} : { internalToken: INTERNAL_TOKEN, checkKubeletAccess: reviewAccess }),
     ...(hasMetricsServer ? { extend: createMetricsServer } : {}),
   };

@@ -4,7 +4,7 @@
 import type { Kubelet } from "../../../lib/embedded/kubelet/kubelet.ts";
 import { type LoadSetting, parseMemory } from "../../../lib/embedded/kubelet/loads.ts";
 import type { LoadRef } from "../../../lib/embedded/kubelet/machine.ts";
-import type { ProxyToPod } from "../../../lib/embedded/node.ts";
+import type { ProxyToPod } from "./proxy.ts";
 
 /** The load images that run on one node. */
 export interface LoadServer {

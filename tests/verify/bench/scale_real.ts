@@ -5,7 +5,7 @@
 import { connect } from "../../../lib/kube/http_transport.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { createObjectsClient, type ObjectsClient } from "../../../lib/embedded/objects_client.ts";
-import { createAuthority } from "../../../lib/embedded/server/http/certificates.ts";
+import { createAuthority } from "../../support/embedded/certificates.ts";
 import { type JsonObject, listAt, textAt } from "../../../lib/embedded/json.ts";
 import { waitUntil } from "../../e2e/support/wait.ts";
 import { createObjects } from "./scale_objects.ts";

@@ -3,9 +3,9 @@
  * what only sockets, certificates and signals show. On the real clock, so everything here is quick and bounded.
  */
 import { systemClock } from "../../../lib/runtime/clock.ts";
-import { type Authority, createAuthority } from "../../../lib/embedded/server/http/certificates.ts";
+import { type Authority, createAuthority } from "../../support/embedded/certificates.ts";
 import type { User } from "../../support/embedded/access.ts";
-import { serve, type Served } from "../../../lib/embedded/server/http/serve.ts";
+import { serve, type Served } from "../../support/embedded/serve.ts";
 import type { Transport } from "../../../lib/kube/transport.ts";
 import { parseAmount } from "../../../lib/units/quantity.ts";
 import { createPodfitCommand } from "../../support/podfit_process.ts";

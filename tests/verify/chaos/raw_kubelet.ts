@@ -1,5 +1,5 @@
 /** A kubelet that speaks TLS, and HTTP only as far as it is told to: each byte of its answers can be chosen. */
-import type { Authority } from "../../../lib/embedded/server/http/certificates.ts";
+import type { Authority } from "../../support/embedded/certificates.ts";
 
 /** What happens on a connection once a request has come: it may write, wait and close, and returns when it is done. */
 export type Behaviour = (connection: Deno.TlsConn, write: (text: string) => Promise<void>) => Promise<void>;

@@ -1,6 +1,6 @@
 /** The real kubectl against the embedded API server, as a user runs it. Ignored where there is no kubectl. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
-import { serve, toKubeconfig } from "../../../../lib/embedded/server/http/serve.ts";
+import { serve, toKubeconfig } from "../../../support/embedded/serve.ts";
 import { systemClock } from "../../../../lib/runtime/clock.ts";
 import { hasKubectl, kubectlCommand } from "../../../e2e/support/kubectl.ts";
 import { readLines } from "../../../e2e/support/lines.ts";

@@ -1,6 +1,6 @@
 /** The embedded API server over real connections: TLS that clients trust, kubeconfigs, another certificate. */
 import { assert, assertEquals, assertMatch } from "#assert";
-import { serve, toKubeconfig } from "../../../../lib/embedded/server/http/serve.ts";
+import { serve, toKubeconfig } from "../../../support/embedded/serve.ts";
 import { connect } from "../../../../lib/kube/http_transport.ts";
 import { fetchPage, type KubeObject } from "../../../../lib/kube/list.ts";
 import { systemClock } from "../../../../lib/runtime/clock.ts";

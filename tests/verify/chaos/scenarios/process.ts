@@ -1,8 +1,8 @@
 /** What happens to the process itself: its start, its end, its sockets, and what it is trusted and known by. */
 import { abortable } from "../../../../lib/runtime/tasks.ts";
 import { ADMIN } from "../../../support/embedded/access.ts";
-import { createAuthority } from "../../../../lib/embedded/server/http/certificates.ts";
-import { serve } from "../../../../lib/embedded/server/http/serve.ts";
+import { createAuthority } from "../../../support/embedded/certificates.ts";
+import { serve } from "../../../support/embedded/serve.ts";
 import { type PodfitProcess, ProcessWorld, until } from "../process.ts";
 import type { Scenario, Stage } from "../stage.ts";
 import { begin, noteRecoveries } from "./kubelets.ts";

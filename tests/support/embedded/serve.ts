@@ -1,5 +1,6 @@
-/** How does the server listen on 127.0.0.1? */
-import type { Transport } from "../../../kube/transport.ts";
+/** How does the server listen on 127.0.0.1 over TLS, and what is its kubeconfig? */
+import { listen } from "../../../lib/embedded/server/http/listen.ts";
+import type { Transport } from "../../../lib/kube/transport.ts";
 import { type Authority, createAuthority } from "./certificates.ts";
 
 /** How a handler is served. */
@@ -27,7 +28,9 @@ export interface Served extends AsyncDisposable {
 export async function serve(handle: Transport, options: ServeOptions = {}): Promise<Served> {
   const { tls = true, port = 0 } = options;
   const authority = tls ? options.authority ?? await createAuthority("embedded cluster") : null;
-  let listener = await listen(handle, { authority, port });
+  const open = async (by: Authority | null, port: number) =>
+    listen(handle, { port, credentials: by === null ? null : await by.issue("podfit") });
+  let listener = await open(authority, port);
   return {
     origin: `${tls ? "https" : "http"}://127.0.0.1:${listener.port}`,
     port: listener.port,
@@ -35,7 +38,7 @@ export async function serve(handle: Transport, options: ServeOptions = {}): Prom
     async changeCertificate({ isTrusted = true } = {}) {
       const next = isTrusted ? authority : await createAuthority("another authority");
       await listener[Symbol.asyncDispose]();
-      listener = await listen(handle, { authority: next, port: listener.port });
+      listener = await open(next, listener.port);
     },
     [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose](),
   };
@@ -56,34 +59,4 @@ export function toKubeconfig(
     users: [{ name, user: { token } }],
     contexts: [{ name, context: { cluster: name, user: name } }],
   });
-}
-
-interface Listener extends AsyncDisposable {
-  readonly port: number;
-}
-
-async function listen(
-  handle: Transport,
-  { authority, port }: { readonly authority: Authority | null; readonly port: number },
-): Promise<Listener> {
-  const stopping = new AbortController();
-  const credentials = authority === null ? {} : await authority.issue("podfit");
-  // Not the request's own signal, which also aborts when all is well; a client that leaves cancels the body of its
-  // watch.
-  const server = Deno.serve({
-    hostname: "127.0.0.1",
-    port,
-    ...credentials,
-    onListen() {},
-    // For a client a handler that fails is a server that died: the connection breaks.
-    onError: () => new Response(new ReadableStream({ start: (controller) => controller.error(new Error("broken")) })),
-  }, ({ url, method, headers, body }) => handle(new Request(url, { method, headers, body, signal: stopping.signal })));
-  return {
-    port: server.addr.port,
-    async [Symbol.asyncDispose]() {
-      // Watches would keep it open for 30 minutes.
-      stopping.abort(new DOMException("The server is shutting down", "AbortError"));
-      await server.shutdown();
-    },
-  };
 }
