@@ -88,7 +88,7 @@ scenario("kubectl explains a field", {
   realOnly: "the embedded API server serves no OpenAPI",
   async run() {
     const text = await kubectl(["explain", "podresourceautoscaler.spec.policy.cpu.requests.targetUtilization"]);
-    assertMatch(text, /The utilization in percent that a resize\s+aims at/);
+    assertMatch(text, /The utilization in percent after a resize \(1 to 100\)/);
   },
 });
 
