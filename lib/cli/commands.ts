@@ -45,11 +45,15 @@ export function createCommands(perform: Perform): (context: CommandContext) => r
 
 type Demo = typeof import("./demo/demo.ts");
 
-/** Resolves to the module of the demo. Rejects with a StartError in a build that was made without it. */
+/**
+ * Resolves to the module of the demo. Rejects with a StartError in a build that was made without it, and with the
+ * module's own error where it is there and does not load.
+ */
 export async function loadDemo(load: () => Promise<Demo> = () => import("./demo/demo.ts")): Promise<Demo> {
   try {
     return await load();
   } catch (cause) {
+    if (!(cause instanceof Error && "code" in cause && cause.code === "ERR_MODULE_NOT_FOUND")) throw cause;
     throw new StartError('This build of podfit has no demo: run it from the source tree, "deno task demo"', { cause });
   }
 }

@@ -39,10 +39,11 @@ export const systemClock: Clock = {
 
 /**
  * Returns by how much the wall clock is ahead of steady time, in ms, rounded to whole seconds like API timestamps. It
- * is 0 until the wall clock is set. A time of another clock minus this is comparable with steady time.
+ * is 0 until the wall clock is set. A time of another clock minus this is comparable with steady time. `steady` is the
+ * present steady time, for callers that have read it already.
  */
-export function computeWallAheadMs(clock: Pick<Clock, "now" | "steady">): number {
-  return Math.round((clock.now() - clock.steady()) / 1000) * 1000 + 0;
+export function computeWallAheadMs(clock: Pick<Clock, "now" | "steady">, steady = clock.steady()): number {
+  return Math.round((clock.now() - steady) / 1000) * 1000 + 0;
 }
 
 /** Returns the reason of a timeout's signal, for every clock: a TimeoutError, as `AbortSignal.timeout()` has it. */

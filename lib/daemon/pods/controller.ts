@@ -222,7 +222,8 @@ export class PodController implements AsyncDisposable {
   #toInput(tracked: TrackedPod, observation: Observation): SizeInput {
     const { clock, findSiblings, getContext, dryRun, surroundings } = this.#options;
     const { pod, autoscalers } = tracked;
-    const [now, wallAheadMs] = [clock.steady(), computeWallAheadMs(clock)];
+    const now = clock.steady();
+    const wallAheadMs = computeWallAheadMs(clock, now);
     return {
       now,
       ...(wallAheadMs !== 0 && { wallAheadMs }),

@@ -66,7 +66,8 @@ export class UsageHealth {
 
   readonly findUnread: FindUnread = (autoscaler, pods) => {
     let [count, why] = [0, ""];
-    const [now, wallAheadMs] = [this.#clock.steady(), computeWallAheadMs(this.#clock)];
+    const now = this.#clock.steady();
+    const wallAheadMs = computeWallAheadMs(this.#clock, now);
     for (const pod of pods) {
       const reason = this.#explain(autoscaler, pod, { now, wallAheadMs });
       if (reason === null) continue;

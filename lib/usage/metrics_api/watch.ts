@@ -93,9 +93,10 @@ export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
     try {
       const found = await abortable(Promise.all(listParts(pods, scope).map(read)), watch.signal);
       const durationMs = clock.monotonic() - startedMs;
-      return await compute(() =>
-        toReading(name, { pods, found, readAt: clock.steady(), wallAheadMs: computeWallAheadMs(clock), durationMs })
-      );
+      return await compute(() => {
+        const readAt = clock.steady();
+        return toReading(name, { pods, found, readAt, wallAheadMs: computeWallAheadMs(clock, readAt), durationMs });
+      });
     } catch (error) {
       if (!watch.signal.aborted && !ending.signal.aborted) throw error;
       // The reading is not used: the watch ends, or all of them.

@@ -103,8 +103,13 @@ function startDemo(args: readonly string[]): Deno.ChildProcess {
 }
 
 Deno.test("a build without the demo says where the demo is", async () => {
-  const missing = new TypeError('Module not found "file:///demo.js"');
+  const missing = Object.assign(new TypeError('Module not found "file:///demo.js"'), { code: "ERR_MODULE_NOT_FOUND" });
   const error = await assertRejects(() => loadDemo(() => Promise.reject(missing)), StartError);
   assertEquals(error.message, 'This build of podfit has no demo: run it from the source tree, "deno task demo"');
   assertEquals(error.cause, missing);
+});
+
+Deno.test("a demo that is there and does not load is not called missing", async () => {
+  const broken = new ReferenceError("Cannot access 'PLAIN' before initialization");
+  assertEquals(await assertRejects(() => loadDemo(() => Promise.reject(broken)), ReferenceError), broken);
 });
