@@ -20,9 +20,9 @@ export const REPLICAS_RESOURCE: Mutations = {
     {
       breaks: "is stricter than KEDA's",
       file: "crds/scaledobject.yaml",
-      find: "                fallback:\n                  description: What stands",
+      find: "                fallback:\n                  description: What podfit does",
       replace:
-        "                fallback:\n                  maxProperties: 3\n                  description: What stands",
+        "                fallback:\n                  maxProperties: 3\n                  description: What podfit does",
       test: "ScaledObject has KEDA's fields with their types and bounds, and no others (R1, R2)",
     },
     {

@@ -221,7 +221,7 @@ function toNamespaces(given: readonly string[] | null, pod: RunOptions["pod"]): 
   const other = given?.find((namespace) => namespace !== pod.namespace);
   if (other !== undefined) {
     throw new StartError(
-      `Cannot use --namespace ${other} with --pod ${pod.namespace}/${pod.name}: podfit looks after that pod only; ` +
+      `Cannot use --namespace ${other} with --pod ${pod.namespace}/${pod.name}: this podfit handles that pod only; ` +
         "leave one of them out (or its variable)",
     );
   }

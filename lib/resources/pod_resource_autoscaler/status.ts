@@ -284,7 +284,7 @@ function computeLimited(
   if (paused) return { type, status: "Unknown", reason: "Paused", message: "spec.paused is true" };
   if (tracked === 0) return { type, status: "Unknown", reason: "NoPods", message: "no pod is tracked" };
   if (isNodeLocal) {
-    const message = "podfit looks after a part of the pods only: see the metric podfit_limited_pods of each podfit";
+    const message = "each podfit handles only a part of the pods: see the metric podfit_limited_pods of each one";
     return { type, status: "Unknown", reason: "NodeLocal", message };
   }
   if (first === null) {
