@@ -86,15 +86,3 @@ export function takeFrom(target: JsonObject, source: JsonObject, keys: readonly 
   }
   return taken;
 }
-
-/** Equal as JSON, whatever the order of keys. */
-export function isSame(a: Json | undefined, b: Json | undefined): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((one, index) => isSame(one, b[index]));
-  }
-  if (!isObject(a) || !isObject(b)) return false;
-  const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length &&
-    keys.every((key) => Object.hasOwn(b, key) && isSame(a[key], b[key]));
-}

@@ -5,7 +5,8 @@
  */
 import { type Clock, systemClock } from "../runtime/clock.ts";
 import { abortable } from "../runtime/tasks.ts";
-import { type ClientCertificate, type Credential, isSameCertificate, toHeader } from "./config/credential.ts";
+import { isDeepEqual } from "../units/equality.ts";
+import { type ClientCertificate, type Credential, toHeader } from "./config/credential.ts";
 import { type ConfigSources, loadServerConfig, type ServerConfig } from "./config/load.ts";
 import { isUntrusted, toNetworkError } from "./errors.ts";
 import { createPublicTlsClient, createTlsClient } from "./https.ts";
@@ -164,7 +165,7 @@ export class HttpTransport implements Disposable {
     if (this.#isClosed) throw new Error(`Cannot send to API server "${this.#config.origin}": the connection is closed`);
     const open = this.#connections;
     const caCerts = this.#caCerts;
-    if (open?.caCerts === caCerts && isSameCertificate(clientCertificate, open.certificate)) return open.client;
+    if (open?.caCerts === caCerts && isDeepEqual(clientCertificate, open.certificate)) return open.client;
     const client = this.#createClient(clientCertificate);
     open?.client.close();
     this.#connections = { client, caCerts, certificate: clientCertificate };

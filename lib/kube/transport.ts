@@ -4,7 +4,8 @@
  * An embedded cluster can therefore be called in the same process.
  */
 import { type Answer, discard } from "./body.ts";
-import { type Credential, type GetCredential, isSameCredential } from "./config/credential.ts";
+import type { Credential, GetCredential } from "./config/credential.ts";
+import { isDeepEqual } from "../units/equality.ts";
 
 /**
  * Sends a request with credentials and TLS. Retries nothing but a 401, once, if there is a newer credential. Rejects
@@ -53,7 +54,7 @@ export async function sendWithCredential<T extends CredentialAnswer>(
     await discard(answer);
     throw error;
   }
-  if (isSameCredential(newer, credential)) return answer;
+  if (isDeepEqual(newer, credential)) return answer;
   await discard(answer);
   return await send(newer);
 }

@@ -4,6 +4,7 @@
  */
 import { type Autoscaler, EVERY_CONTAINER, toAutoscalerKey } from "../../model/autoscaler.ts";
 import { listContainers, type PodFacts } from "../../model/pod.ts";
+import { isDeepEqual } from "../../units/equality.ts";
 import type { AutoscalerFacts } from "./facts.ts";
 
 /** The most autoscalers that count for one container, unless --max-contenders is set. */
@@ -109,14 +110,4 @@ export function toChangedSpec(before: Spec, { generation, autoscaler }: Spec): A
   return autoscaler !== null && before.autoscaler?.generation === generation
     ? { ...autoscaler, generation: -generation }
     : autoscaler;
-}
-
-/** Compares plain values: the same keys with equal values. */
-function isDeepEqual(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
-  const [one, other] = [a, b] as [Record<string, unknown>, Record<string, unknown>];
-  const keys = Object.keys(one);
-  return keys.length === Object.keys(other).length &&
-    keys.every((key) => Object.hasOwn(other, key) && isDeepEqual(one[key], other[key]));
 }

@@ -5,6 +5,7 @@
 import { listExternalTriggers, type ScaledObjectFacts, type Target } from "../../model/scaled_object.ts";
 import type { OperatorLimits } from "../../resources/pod_resource_autoscaler/parse.ts";
 import type { AuthenticationFacts } from "../../resources/trigger_authentication/trigger_authentication.ts";
+import { isDeepEqual } from "../../units/equality.ts";
 import { formatDuration } from "../../units/time.ts";
 import { type HpaFacts, type TargetRef, toGroup, toTargetKey } from "./parse_objects.ts";
 import { replaceAllObjects, Table } from "./tables.ts";
@@ -204,13 +205,8 @@ function isSameHpaTarget(a: HpaFacts, b: HpaFacts): boolean {
 /** Returns whether spec, annotations and deletion are equal. Other finalizers do not count as a change. */
 export function isSameObject(a: ScaledObjectFacts, b: ScaledObjectFacts): boolean {
   return a.generation === b.generation && a.isDeleting === b.isDeleting && a.isPaused === b.isPaused &&
-    isSameRecord(a.scaledObject?.annotations ?? {}, b.scaledObject?.annotations ?? {}) &&
+    isDeepEqual(a.scaledObject?.annotations ?? {}, b.scaledObject?.annotations ?? {}) &&
     a.problems.map(({ message }) => message).join("\n") === b.problems.map(({ message }) => message).join("\n");
-}
-
-function isSameRecord(a: object, b: object): boolean {
-  const [left, right] = [Object.entries(a), new Map(Object.entries(b))];
-  return left.length === right.size && left.every(([key, value]) => right.get(key) === value);
 }
 
 /**

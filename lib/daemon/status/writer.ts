@@ -9,6 +9,7 @@ import type { AutoscalerStatus, Condition } from "../../resources/pod_resource_a
 import { backoffMs, type CircuitBreaker } from "../../runtime/backoff.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { Semaphore } from "../../runtime/limits.ts";
+import { isDeepEqual } from "../../units/equality.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import { formatName } from "../cluster/facts.ts";
 import type { OnFailure } from "../health.ts";
@@ -96,7 +97,7 @@ export class StatusWriter<Status extends object> {
     const nowMs = this.#options.clock.monotonic();
     if (nowMs < memory.retryAtMs) return null;
     const { written } = memory;
-    if (written === null) return isEqual(status, object.status) ? null : "now";
+    if (written === null) return isDeepEqual(status, object.status, true) ? null : "now";
     const sinceMs = nowMs - written.atMs;
     // A stale watch shows nothing new, not even our own write.
     const isShown = !isStale && sinceMs >= WATCH_LAG_MS;
@@ -105,7 +106,7 @@ export class StatusWriter<Status extends object> {
       const overwritten = { autoscaler: object, ours: status, theirs: object.status, writtenAtMs: written.atMs };
       return this.#rivalry.mayWrite(overwritten) ? "now" : null;
     }
-    if (isEqual(status, written.sent)) return null;
+    if (isDeepEqual(status, written.sent, true)) return null;
     const change = { before: written.sent, after: status, sinceMs };
     return sweep.isLast || this.#pauses.isOver(object.uid, change) ? "now" : "later";
   }
@@ -270,15 +271,6 @@ export function toMergePatch(from: unknown, to: unknown): unknown {
   return Object.fromEntries([...removed, ...kept]);
 }
 
-/** Returns whether two JSON values are equal. Key order does not count, and `null` is equal to absent. */
-export function isEqual(a: unknown, b: unknown): boolean {
-  if (a === b || (a ?? null) === (b ?? null)) return true;
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
-  const [left, right] = [a, b] as [Record<string, unknown>, Record<string, unknown>];
-  return Object.keys(left).every((key) => isEqual(left[key], right[key])) &&
-    Object.keys(right).every((key) => Object.hasOwn(left, key) || (right[key] ?? null) === null);
-}
-
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -322,11 +314,15 @@ class StatusPauses {
 
 /** Returns whether both are equal, apart from the times of conditions. */
 function isSameButTimes(a: unknown, b: unknown): boolean {
-  return isEqual(stripConditionFields(a, ["lastTransitionTime"]), stripConditionFields(b, ["lastTransitionTime"]));
+  return isDeepEqual(
+    stripConditionFields(a, ["lastTransitionTime"]),
+    stripConditionFields(b, ["lastTransitionTime"]),
+    true,
+  );
 }
 
 function isTextOnlyChange(before: object, after: object): boolean {
-  return isEqual(stripConditionFields(before, ["message"]), stripConditionFields(after, ["message"]));
+  return isDeepEqual(stripConditionFields(before, ["message"]), stripConditionFields(after, ["message"]), true);
 }
 
 /** `status` can have any shape. */

@@ -1,7 +1,8 @@
 /** What do all controllers share? Creating and deleting objects, conditions, owners and template hashes. */
 import type { Clock } from "../../runtime/clock.ts";
 import { formatTime } from "../../units/time.ts";
-import { at, isSame, type JsonObject, listAt, objectAt, textAt } from "../json.ts";
+import { at, type JsonObject, listAt, objectAt, textAt } from "../json.ts";
+import { isDeepEqual } from "../../units/equality.ts";
 import type { ObjectsClient } from "../objects_client.ts";
 import { type Cache, getController, isDeleting, uidOf, WATCHED, type Watched } from "./cache.ts";
 
@@ -54,7 +55,7 @@ export async function putStatus(
   { kind, object, status }: { readonly kind: Watched; readonly object: JsonObject; readonly status: JsonObject },
 ): Promise<void> {
   const old = objectAt(object, "status");
-  if (Object.entries(status).every(([key, value]) => isSame(old[key], value))) return;
+  if (Object.entries(status).every(([key, value]) => isDeepEqual(old[key], value))) return;
   cache.put(kind, await client.patch(`${pathOf(kind, object)}/status`, "merge", { status }));
 }
 

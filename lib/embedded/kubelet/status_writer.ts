@@ -8,7 +8,8 @@ import type { Clock } from "../../runtime/clock.ts";
 import { Semaphore } from "../../runtime/limits.ts";
 import { untilAborted } from "../../runtime/tasks.ts";
 import { formatTime } from "../../units/time.ts";
-import { isObject, isSame, type Json, type JsonObject } from "../json.ts";
+import { isObject, type Json, type JsonObject } from "../json.ts";
+import { isDeepEqual } from "../../units/equality.ts";
 import type { PodStatus } from "../model/state.ts";
 
 /** How items are sent, and how a failure is waited out. */
@@ -101,7 +102,7 @@ export function toStatusPatch(status: PodStatus, { pod, written, now }: StatusCo
   const next = toGated(status, { pod, written, now });
   const { conditions = [], ...rest } = next;
   const known = pod.status ?? {};
-  if (written !== null && isSame(toJson(next), toJson(written)) && isThere(next, known)) return null;
+  if (written !== null && isDeepEqual(toJson(next), toJson(written)) && isThere(next, known)) return null;
   const gone = OWN.filter((type) =>
     [known, written].some((one) => one?.conditions?.some((condition) => condition.type === type)) &&
     !conditions.some((condition) => condition.type === type)
@@ -174,7 +175,7 @@ function toDifference(before: JsonObject, after: JsonObject): JsonObject {
   const patch: JsonObject = {};
   for (const [key, value] of Object.entries(after)) {
     const old = before[key];
-    if (isSame(old, value)) continue;
+    if (isDeepEqual(old, value)) continue;
     patch[key] = isObject(value) && isObject(old) ? toDifference(old, value) : value;
   }
   for (const key of Object.keys(before)) if (!(key in after) && !OTHERS.includes(key)) patch[key] = null;

@@ -6,6 +6,7 @@
  * https://www.rfc-editor.org/rfc/rfc6750#section-2.1
  */
 import { keepSecret } from "../../runtime/secrets.ts";
+import { isDeepEqual } from "../../units/equality.ts";
 
 /** Both parts are sent where both are set. */
 export interface Credential {
@@ -24,17 +25,6 @@ export interface ClientCertificate {
  * `null` on the first try. A source without a newer one returns an equal one. Rejects if there is none.
  */
 export type GetCredential = (rejected: Credential | null) => Promise<Credential>;
-
-/** Returns whether two credentials would send the same. */
-export function isSameCredential(a: Credential, b: Credential): boolean {
-  return isSameAuthorization(a.authorization, b.authorization) &&
-    isSameCertificate(a.clientCertificate, b.clientCertificate);
-}
-
-/** Returns whether two certificates and keys have the same text. */
-export function isSameCertificate(a: ClientCertificate | null, b: ClientCertificate | null): boolean {
-  return a?.cert === b?.cert && a?.key === b?.key;
-}
 
 /** Returns the value of the Authorization header. Throws for a token that no header can hold, without quoting it. */
 export function toHeader(authorization: Authorization): string {
@@ -67,7 +57,7 @@ export class CredentialCache {
   /** Rejects with the error of the load if no credential is left. */
   readonly get: GetCredential = async (rejected) => {
     const loaded = this.#loaded;
-    const isRejected = loaded !== null && rejected !== null && isSameCredential(rejected, loaded.credential);
+    const isRejected = loaded !== null && rejected !== null && isDeepEqual(rejected, loaded.credential);
     const isExpired = loaded !== null && loaded.expiresAt !== null && loaded.expiresAt <= this.#options.now();
     if (loaded !== null && !isRejected && !isExpired) return loaded.credential;
     try {
@@ -109,12 +99,6 @@ export function isSendable(token: string): boolean {
 type Authorization =
   | { readonly kind: "bearer"; readonly token: string }
   | { readonly kind: "basic"; readonly username: string; readonly password: string };
-
-function isSameAuthorization(a: Authorization | null, b: Authorization | null): boolean {
-  if (a === null || b === null) return a === b;
-  if (a.kind === "bearer") return b.kind === "bearer" && a.token === b.token;
-  return b.kind === "basic" && a.username === b.username && a.password === b.password;
-}
 
 interface CredentialCacheOptions {
   /** Returns epoch ms. */

@@ -3,10 +3,11 @@
  *
  * The node's status is not trusted, because podfit sends a credential there.
  */
-import { type ClientCertificate, isSameCertificate } from "../../kube/config/credential.ts";
+import type { ClientCertificate } from "../../kube/config/credential.ts";
 import { oneLine } from "../../kube/errors.ts";
 import { createTlsClient, type StatusAnswer, UnverifiedClient } from "../../kube/https.ts";
 import { findAddressPurpose, LOOPBACK } from "../../units/address.ts";
+import { isDeepEqual } from "../../units/equality.ts";
 import type { KubeletAddress } from "../source.ts";
 
 /** Not a Request: fetch would copy it, with one more signal, for each poll of each node. */
@@ -55,7 +56,7 @@ export class KubeletClient implements Disposable {
     if (this.#isClosed) throw new Error("Cannot send to a kubelet: the source of usage is closed");
     const { getCaCerts, insecureTls } = this.#options;
     const caCerts = getCaCerts();
-    const isSame = caCerts === this.#caCerts && isSameCertificate(certificate, this.#certificate);
+    const isSame = caCerts === this.#caCerts && isDeepEqual(certificate, this.#certificate);
     if (this.#connections !== null && isSame) return this.#connections;
     this.#disconnect();
     this.#certificate = certificate;

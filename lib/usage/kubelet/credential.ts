@@ -4,12 +4,13 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-request-v1/
  */
 import { readText } from "../../kube/body.ts";
-import { type Credential, type GetCredential, isSameCredential, isSendable } from "../../kube/config/credential.ts";
+import { type Credential, type GetCredential, isSendable } from "../../kube/config/credential.ts";
 import { toApiError } from "../../kube/errors.ts";
 import { parseJsonOrText } from "../../kube/list.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { keepSecret } from "../../runtime/secrets.ts";
+import { isDeepEqual } from "../../units/equality.ts";
 import { isRecord } from "../../units/untrusted.ts";
 
 /** The service account of deploy/install.yaml that tokens are asked for, in podfit's own namespace. */
@@ -54,7 +55,7 @@ export function createKubeletCredential(server: ApiServer, options: RequestedCre
     const nowMs = clock.monotonic();
     const mayAsk = failure === null || nowMs >= failure.untilMs;
     const isRefused = held !== null && held.credential !== null && rejected !== null &&
-      isSameCredential(rejected, held.credential);
+      isDeepEqual(rejected, held.credential);
     if (held !== null && nowMs < held.endsAtMs && !isRefused) {
       // The current token is still valid, so no request waits for the next one.
       if (nowMs >= held.renewAtMs && mayAsk) (asking ??= renew()).catch(() => {});

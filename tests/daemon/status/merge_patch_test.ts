@@ -1,6 +1,6 @@
 import { assertEquals } from "#assert";
 import fc from "fast-check";
-import { isEqual, toMergePatch } from "../../../lib/daemon/status/writer.ts";
+import { toMergePatch } from "../../../lib/daemon/status/writer.ts";
 import type { Json } from "../../../lib/embedded/json.ts";
 import { mergePatch } from "../../../lib/embedded/server/write/patch.ts";
 
@@ -42,11 +42,4 @@ Deno.test("toMergePatch() makes `to` of `from`, and of another that it was told 
     const patch = toMergePatch(from, toMergePatch(other, to)) as Json;
     assertEquals([mergePatch(from, patch), mergePatch(other, patch)], [to, to]);
   }));
-});
-
-Deno.test("isEqual() takes null for absent, and looks into lists", () => {
-  assertEquals(isEqual({ a: [{ b: 1, c: null }] }, { a: [{ b: 1 }] }), true);
-  assertEquals(isEqual({ a: [{ b: 1 }] }, { a: [{ b: 2 }] }), false);
-  assertEquals([isEqual({ a: 1 }, {}), isEqual({}, { a: 1 })], [false, false]);
-  assertEquals([isEqual({ a: null }, {}), isEqual({}, { a: null })], [true, true]);
 });

@@ -1,7 +1,8 @@
 /**
  * Is a valid pod admitted? Limit ranges, the capacity of its node, and quotas are asked in this order.
  */
-import { isSame, type JsonObject, listAt, objectAt, textAt } from "../../../lib/embedded/json.ts";
+import { type JsonObject, listAt, objectAt, textAt } from "../../../lib/embedded/json.ts";
+import { isDeepEqual } from "../../../lib/units/equality.ts";
 import { parseAmounts, sumPod } from "../../../lib/embedded/quantities.ts";
 import { forbidden } from "../../../lib/embedded/server/refusal.ts";
 import type { Store } from "../../../lib/embedded/server/store.ts";
@@ -68,7 +69,7 @@ function writeQuotas(store: Store, namespace: string, next: (used: Counts) => Co
     const used = next(parseUsed(object));
     const told = Object.keys(hard).filter(isCounted).map((key) => [key, formatCount(used[key] ?? 0, key)]);
     const status = { hard, used: Object.fromEntries(told) };
-    if (!isSame(status, object.status)) store.put("/resourcequotas", { ...object, status });
+    if (!isDeepEqual(status, object.status)) store.put("/resourcequotas", { ...object, status });
   }
 }
 

@@ -4,7 +4,6 @@
  */
 import {
   isObject,
-  isSame,
   type Json,
   type JsonObject,
   listAt,
@@ -12,6 +11,7 @@ import {
   objectAt,
   textAt,
 } from "../../../lib/embedded/json.ts";
+import { isDeepEqual } from "../../../lib/units/equality.ts";
 import { badRequest, invalid, notFound, Refusal } from "../../../lib/embedded/server/refusal.ts";
 import type { Entry } from "../../../lib/embedded/server/store.ts";
 import {
@@ -103,7 +103,7 @@ function applyObject(
 ): Applied {
   const { metadata = {}, ...content } = toOwnable(sent, writer);
   // Metadata without labels and the like has nothing to own.
-  const applied: JsonObject = isSame(metadata, {}) ? content : { metadata, ...content };
+  const applied: JsonObject = isDeepEqual(metadata, {}) ? content : { metadata, ...content };
   const fields = listApplied(applied);
   const entries = listAt(before, "metadata", "managedFields");
   const own = entries.find((entry) => isOf(entry, writer));
@@ -111,7 +111,7 @@ function applyObject(
   const contested = new Set([...fields].filter((path) => {
     const [was, wanted] = [findAtPath(before, path), findAtPath(applied, path)];
     // An item's fields have paths of their own.
-    return was === undefined || (!/(^|\n)k:[^\n]*$/.test(path) && !isSame(was, wanted));
+    return was === undefined || (!/(^|\n)k:[^\n]*$/.test(path) && !isDeepEqual(was, wanted));
   }));
   const conflicts = others.flatMap((entry) =>
     [...parseTree(entry.fieldsV1)].filter((path) => contested.has(path)).map((path) => ({ entry, path }))

@@ -4,7 +4,8 @@
  * index counts from the end.
  * https://github.com/evanphx/json-patch/tree/v4.13.0
  */
-import { isObject, isSame, type Json } from "../../../lib/embedded/json.ts";
+import { isObject, type Json } from "../../../lib/embedded/json.ts";
+import { isDeepEqual } from "../../../lib/units/equality.ts";
 import { badRequest, Refusal } from "../../../lib/embedded/server/refusal.ts";
 
 /**
@@ -28,7 +29,7 @@ function applyOperation(draft: Json, operation: Json): Json {
   const keys = toKeys(path ?? null);
   switch (op) {
     case "test":
-      if (isSame(getAt(draft, keys) ?? null, value)) return draft;
+      if (isDeepEqual(getAt(draft, keys) ?? null, value)) return draft;
       throw cannotApply();
     case "add":
     case "replace":

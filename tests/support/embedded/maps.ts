@@ -1,7 +1,8 @@
 /**
  * What does the server add to ConfigMaps and Secrets, and what does it demand of them?
  */
-import { isSame, type JsonObject, objectAt, openAt, setDefaults, textAt } from "../../../lib/embedded/json.ts";
+import { type JsonObject, objectAt, openAt, setDefaults, textAt } from "../../../lib/embedded/json.ts";
+import { isDeepEqual } from "../../../lib/units/equality.ts";
 import { cannotHandle, forbiddenField, invalidValue, type Problem } from "../../../lib/embedded/server/refusal.ts";
 
 /** Plain text of a Secret becomes bytes, and its type the usual one. Throws a Refusal for bytes that are none. */
@@ -56,7 +57,7 @@ function validateImmutable(
 ): readonly Problem[] {
   if (before === null || before.immutable !== true) return [];
   const why = "field is immutable when `immutable` is set";
-  const changed = fields.filter((field) => !isSame(objectAt(before, field), objectAt(object, field)));
+  const changed = fields.filter((field) => !isDeepEqual(objectAt(before, field), objectAt(object, field)));
   return [...(object.immutable === true ? [] : ["immutable"]), ...changed].map((field) => forbiddenField(field, why));
 }
 

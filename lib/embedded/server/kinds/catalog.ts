@@ -1,5 +1,6 @@
 /** Which kinds does the server have? A table of built-in kinds, and those of stored CustomResourceDefinitions. */
-import { at, isSame } from "../../json.ts";
+import { at } from "../../json.ts";
+import { isDeepEqual } from "../../../units/equality.ts";
 import { unknownResource } from "../refusal.ts";
 import type { Store } from "../store.ts";
 import {
@@ -172,7 +173,7 @@ const ROWS: readonly Row[] = [
     // The one workload whose annotations count too.
     beginsGeneration: (after, before) =>
       hasNewSpec(after, before) ||
-      !isSame(at(after, "metadata", "annotations"), at(before ?? {}, "metadata", "annotations")),
+      !isDeepEqual(at(after, "metadata", "annotations"), at(before ?? {}, "metadata", "annotations")),
     setDefaults: setDeploymentDefaults,
     prepareNew: giveStatus({}),
   },

@@ -6,7 +6,6 @@
 import { formatTime } from "../../../units/time.ts";
 import {
   isObject,
-  isSame,
   type Json,
   type JsonObject,
   listAt,
@@ -16,6 +15,7 @@ import {
   textAt,
   textsAt,
 } from "../../json.ts";
+import { isDeepEqual } from "../../../units/equality.ts";
 import { toCustomColumns } from "./columns.ts";
 import type { CreateChecks, ResourceType, ScalePaths } from "./resource_type.ts";
 
@@ -97,7 +97,7 @@ function toType(spec: JsonObject, version: JsonObject, createChecks: CreateCheck
     isCustom: true,
     needsVersion: true,
     selectableFields: [],
-    beginsGeneration: (after, before) => before === null || !isSame(pickOwn(after), pickOwn(before)),
+    beginsGeneration: (after, before) => before === null || !isDeepEqual(pickOwn(after), pickOwn(before)),
     setDefaults: (draft) => {
       const { apiVersion, kind, metadata, ...own } = draft;
       for (const key of Object.keys(own)) delete draft[key];

@@ -1,18 +1,8 @@
 /** What does the server add to a pod, and what does it demand of one? */
 import { parseAmount } from "../../../units/quantity.ts";
 import { computeQosClass } from "../../../units/resources.ts";
-import {
-  at,
-  isObject,
-  isSame,
-  type Json,
-  type JsonObject,
-  listAt,
-  objectAt,
-  openAt,
-  setDefaults,
-  textAt,
-} from "../../json.ts";
+import { at, isObject, type Json, type JsonObject, listAt, objectAt, openAt, setDefaults, textAt } from "../../json.ts";
+import { isDeepEqual } from "../../../units/equality.ts";
 import { BAD_QUANTITY, parseAmounts, rewriteQuantities } from "../../quantities.ts";
 import {
   badRequest,
@@ -77,7 +67,7 @@ export function getPodQosClass({ spec }: JsonObject): string {
 export function validatePod(pod: JsonObject, before: JsonObject | null): readonly Problem[] {
   const problems = validateSpec(objectAt(pod, "spec"), "spec");
   if (before === null || problems.length > 0) return problems;
-  return isSame(fixedPart(pod), fixedPart(before)) ? [] : [forbiddenField("spec", FIXED)];
+  return isDeepEqual(fixedPart(pod), fixedPart(before)) ? [] : [forbiddenField("spec", FIXED)];
 }
 
 /** The fields of a pod's spec that have containers. */

@@ -1,16 +1,7 @@
 /** What does the server add to a workload, and what does it demand of one? */
 import { matches, parseSelector } from "../../../units/selector.ts";
-import {
-  isObject,
-  isSame,
-  type JsonObject,
-  listAt,
-  numberAt,
-  objectAt,
-  openAt,
-  setDefaults,
-  textAt,
-} from "../../json.ts";
+import { isObject, type JsonObject, listAt, numberAt, objectAt, openAt, setDefaults, textAt } from "../../json.ts";
+import { isDeepEqual } from "../../../units/equality.ts";
 import { invalidValue, type Problem, required, unsupportedValue } from "../refusal.ts";
 import { getLabels, validateLabels } from "./names.ts";
 import { setSpecDefaults, validateSpec } from "./pods.ts";
@@ -61,7 +52,7 @@ export function validateWorkload(object: JsonObject, before: JsonObject | null):
   problems.push(...validateSpec(pod, "spec.template.spec").filter(({ field }) => !field.endsWith("restartPolicy")));
   const policy = textAt(pod, "restartPolicy");
   if (policy !== "Always") problems.push(unsupportedValue("spec.template.spec.restartPolicy", policy, ["Always"]));
-  if (before !== null && !isSame(objectAt(before, "spec").selector, spec.selector)) {
+  if (before !== null && !isDeepEqual(objectAt(before, "spec").selector, spec.selector)) {
     problems.push(invalidValue("spec.selector", spec.selector, "field is immutable"));
   }
   return problems;

@@ -4,7 +4,8 @@
  * managedFields moves with each change of its fields.
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
-import { isObject, isSame, type Json, type JsonObject, listAt, objectAt, textAt } from "../../json.ts";
+import { isObject, type Json, type JsonObject, listAt, objectAt, textAt } from "../../json.ts";
+import { isDeepEqual } from "../../../units/equality.ts";
 
 /** A set of fields as the nested object of FieldsV1. */
 export function toTree(fields: FieldSet): JsonObject {
@@ -200,14 +201,14 @@ function compareMembers(before: Json, after: Json, { path, changes }: Place): vo
   const former = new Map(old.map((member) => [member.path, member.value]));
   const isLeaf = old.length === 0 && now.length === 0;
   if (isLeaf || Array.isArray(before) !== Array.isArray(after)) {
-    if (!isSame(before, after)) changes.changed.add(path);
+    if (!isDeepEqual(before, after)) changes.changed.add(path);
     if (isLeaf) return;
   }
   for (const member of now) {
     const value = former.get(member.path);
     former.delete(member.path);
     if (value === undefined) addAll(changes.changed, member);
-    else if (!isSame(value, member.value)) compareMembers(value, member.value, { path: member.path, changes });
+    else if (!isDeepEqual(value, member.value)) compareMembers(value, member.value, { path: member.path, changes });
   }
   for (const [gone, value] of former) addAll(changes.removed, { path: gone, value });
 }

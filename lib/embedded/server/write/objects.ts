@@ -1,6 +1,7 @@
 /** What does the server set in every object, and which objects does a new cluster have? */
 import { formatTime } from "../../../units/time.ts";
-import { isObject, isSame, type Json, type JsonObject, objectAt, textAt } from "../../json.ts";
+import { isObject, type Json, type JsonObject, objectAt, textAt } from "../../json.ts";
+import { isDeepEqual } from "../../../units/equality.ts";
 import { apiVersionOf, type ResourceType } from "../kinds/resource_type.ts";
 import { badRequest } from "../refusal.ts";
 import type { Store } from "../store.ts";
@@ -126,7 +127,7 @@ function headOf(type: ResourceType): { readonly kind: string; readonly apiVersio
 
 /** Go leaves such a value out. */
 function isEmpty(value: Json | undefined): boolean {
-  return (value ?? null) === null || (typeof value === "object" && isSame(value, Array.isArray(value) ? [] : {}));
+  return (value ?? null) === null || (typeof value === "object" && isDeepEqual(value, Array.isArray(value) ? [] : {}));
 }
 
 function dropAbsent(object: Readonly<Record<string, Json | undefined>>): JsonObject {

@@ -6,7 +6,6 @@
 import { formatTime } from "../../../units/time.ts";
 import {
   isObject,
-  isSame,
   type Json,
   type JsonObject,
   listAt,
@@ -16,6 +15,7 @@ import {
   textAt,
   textsAt,
 } from "../../json.ts";
+import { isDeepEqual } from "../../../units/equality.ts";
 import { isSameMeaning } from "../../quantities.ts";
 import { validateFinalizers, validateMetadata } from "../kinds/names.ts";
 import { CONTAINER_LISTS, getPodQosClass, MIRROR_ANNOTATION, validateSpec } from "../kinds/pods.ts";
@@ -143,7 +143,7 @@ export function updateObject(
   const result = { ...next, metadata };
   refuseInvalid(type, name, findProblems(result, old, context));
   if (subresource === "resize") context.admission.admit(context.store, result, old);
-  if (isSame(result, old)) return before;
+  if (isDeepEqual(result, old)) return before;
   if (!isGone(result)) return save(context, result);
   removeObject(context, result);
   // Shown as it was: the version of its removal is for those who watch.
@@ -303,7 +303,7 @@ function withoutFields(object: JsonObject): JsonObject {
 function isSameOwners(managedFields: readonly JsonObject[], old: JsonObject): boolean {
   const strip = (entries: readonly JsonObject[]) =>
     entries.map(({ time: _time, ...rest }) => JSON.stringify(rest)).sort();
-  return isSame(strip(managedFields), strip(listAt(old, "metadata", "managedFields")));
+  return isDeepEqual(strip(managedFields), strip(listAt(old, "metadata", "managedFields")));
 }
 
 /**
@@ -316,7 +316,7 @@ function takeSizes(before: JsonObject, sent: JsonObject): JsonObject {
     const [old, now] = [listAt(before, "spec", list), listAt(sent, "spec", list)];
     if (now.length === 0 && old.length === 0) continue;
     // Other containers are refused by validation, which therefore has to see them.
-    spec[list] = isSame(namesOf(old), namesOf(now))
+    spec[list] = isDeepEqual(namesOf(old), namesOf(now))
       ? old.map((container, index) => takeFrom(container, now[index] ?? {}, ["resources", "resizePolicy"]))
       : [...now];
   }
@@ -338,12 +338,12 @@ function validateResize(pod: JsonObject, before: JsonObject): readonly Problem[]
   for (const list of CONTAINER_LISTS) {
     const [old, now] = [listAt(before, "spec", list), listAt(pod, "spec", list)];
     const path = `spec.${list}`;
-    if (!isSame(namesOf(old), namesOf(now))) {
+    if (!isDeepEqual(namesOf(old), namesOf(now))) {
       problems.push(forbiddenField(path, "containers may not be added or removed on resize"));
     } else now.forEach((one, index) => problems.push(...findRemoved(one, old[index] ?? {}, `${path}[${index}]`)));
   }
   if (problems.length > 0) return problems;
-  const isOnlySized = isSame(withoutCpuAndMemory(pod), withoutCpuAndMemory(before));
+  const isOnlySized = isDeepEqual(withoutCpuAndMemory(pod), withoutCpuAndMemory(before));
   return isOnlySized ? [] : [forbiddenField("spec", "only cpu and memory resources are mutable")];
 }
 

@@ -1,7 +1,8 @@
 /**
  * Where is something wrong in an object, and may an update leave it so (ratcheting)?
  */
-import { isObject, isSame, type Json, type JsonObject, objectAt, textsAt } from "../../../../lib/embedded/json.ts";
+import { isObject, type Json, type JsonObject, objectAt, textsAt } from "../../../../lib/embedded/json.ts";
+import { isDeepEqual } from "../../../../lib/units/equality.ts";
 import { duplicateValue, type Problem, showValue } from "../../../../lib/embedded/server/refusal.ts";
 
 /** A problem and the place of the value that has it. */
@@ -84,7 +85,7 @@ export function dropUnchanged(
 export function findFormer(list: Json, item: Json, schema: JsonObject): Json | undefined {
   if (schema["x-kubernetes-list-type"] !== "map" || !Array.isArray(list)) return undefined;
   const key = toKey(item, schema);
-  return list.find((one) => isSame(toKey(one, schema), key));
+  return list.find((one) => isDeepEqual(toKey(one, schema), key));
 }
 
 interface Visit {
@@ -116,7 +117,7 @@ function findInList({ schema, path, root }: Visit, list: readonly Json[]): reado
   if (kind !== "set" && kind !== "map") return [];
   const ids = list.map((item) => kind === "set" ? item : toKey(item, schema));
   return ids.flatMap((id, index): readonly Finding[] => {
-    if (ids.findIndex((one) => isSame(one, id)) === index) return [];
+    if (ids.findIndex((one) => isDeepEqual(one, id)) === index) return [];
     const place = [...path, String(index)];
     return [{ path: place, problem: duplicateValue(formatPath(place, root), id) }];
   });
@@ -133,7 +134,7 @@ function isUnchanged(
   path: readonly string[],
   { before, after, schema }: { readonly before: Json; readonly after: Json; readonly schema: JsonObject },
 ): boolean {
-  if (isSame(before, after)) return true;
+  if (isDeepEqual(before, after)) return true;
   const [key, ...rest] = path;
   if (key === undefined) return false;
   if (Array.isArray(after)) {

@@ -3,15 +3,8 @@
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
  */
 import { Environment } from "@marcbachmann/cel-js";
-import {
-  isObject,
-  isSame,
-  type Json,
-  type JsonObject,
-  listAt,
-  objectAt,
-  textAt,
-} from "../../../../lib/embedded/json.ts";
+import { isObject, type Json, type JsonObject, listAt, objectAt, textAt } from "../../../../lib/embedded/json.ts";
+import { isDeepEqual } from "../../../../lib/units/equality.ts";
 import { type Problem, showValue } from "../../../../lib/embedded/server/refusal.ts";
 import { compareQuantities } from "../../../../lib/units/quantity.ts";
 import { findFormer, toFieldProblem } from "./finding.ts";
@@ -84,7 +77,7 @@ interface Visit {
 }
 
 function visit(node: RuleNode, { value, self, former, field }: Visit): readonly Problem[] {
-  if (former !== undefined && isSame(value, former)) return [];
+  if (former !== undefined && isDeepEqual(value, former)) return [];
   const broken = node.rules.flatMap((rule) => evaluate(rule, node.schema, { value, self, field }));
   const selves = self as Readonly<Record<string, unknown>>;
   if (Array.isArray(value)) {

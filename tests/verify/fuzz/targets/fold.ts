@@ -23,6 +23,7 @@ import { parsePod } from "../../../../lib/daemon/cluster/parse_pod.ts";
 import * as v from "valibot";
 import { inputSchema } from "../../../../lib/record/pod_schema.ts";
 import { projectObject } from "../../../../lib/kube/list.ts";
+import { isDeepEqual } from "../../../../lib/units/equality.ts";
 import { RESIZE_UNIT, resourceOf, type Resources } from "../../../../lib/units/resources.ts";
 import { formatTime } from "../../../../lib/units/time.ts";
 import { autoscalerObject, podObject } from "../../../support/api_objects.ts";
@@ -214,15 +215,6 @@ function mustBeAllowed({ from, to, changes, action }: ResizeRequest, { sides }: 
       must(after >= min && after <= max, `${key} ${after} is not in ${min} to ${max}`);
     }
   }
-}
-
-function isDeepEqual(a: unknown, b: unknown): boolean {
-  // -0 is written as 0, and as much.
-  if (a === b) return true;
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
-  const [keys, others] = [Object.keys(a), Object.keys(b)];
-  return keys.length === others.length &&
-    keys.every((key) => isDeepEqual(a[key as keyof typeof a], b[key as keyof typeof b]));
 }
 
 export const FOLD_TARGETS = [fold];
