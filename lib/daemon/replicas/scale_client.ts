@@ -7,6 +7,7 @@ import type { ApiClient } from "../../kube/client.ts";
 import { ApiError, getErrorMessage, toApiError } from "../../kube/errors.ts";
 import type { Blocker, Scale, ScaleAnswer, ScaleWrite } from "../../model/replicas_decision.ts";
 import type { Target } from "../../model/scaled_object.ts";
+import { AnswerCache, type CacheableAnswer } from "../../runtime/cache.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { Semaphore } from "../../runtime/limits.ts";
 import { abortable } from "../../runtime/tasks.ts";
@@ -265,37 +266,17 @@ const MAX_CACHED_VERSIONS = 200;
  * Clauses: R6.
  */
 function createFindResource({ client, clock, timeoutMs }: FindResourceOptions): FindResource {
-  const running = new Map<string, Promise<ResourceKinds | null>>();
-  const kept = new Map<string, { readonly atMs: number; readonly resources: ResourceKinds | null }>();
-  async function lookUp(apiVersion: string): Promise<ResourceKinds | null> {
+  const cache = new AnswerCache<ResourceKinds | null>({ clock, maxEntries: MAX_CACHED_VERSIONS });
+  async function lookUp(apiVersion: string): Promise<CacheableAnswer<ResourceKinds | null>> {
     using timeout = clock.timeout(timeoutMs);
-    try {
-      const resources = await fetchResources(client, { apiVersion, signal: timeout.signal });
-      if (kept.size > MAX_CACHED_VERSIONS) kept.clear();
-      kept.set(apiVersion, { atMs: clock.monotonic(), resources });
-      return resources;
-    } finally {
-      running.delete(apiVersion);
-    }
-  }
-
-  function share(apiVersion: string): Promise<ResourceKinds | null> {
-    const known = running.get(apiVersion);
-    if (known !== undefined) return known;
-    const looking = lookUp(apiVersion);
-    running.set(apiVersion, looking);
-    // The caller may have ended before the answer.
-    looking.catch(() => {});
-    return looking;
+    return { value: await fetchResources(client, { apiVersion, signal: timeout.signal }), keepMs: CACHE_MS };
   }
 
   return async (target, signal) => {
     const { apiVersion, kind } = target;
     const known = apiVersion === "apps/v1" ? KNOWN_PLURALS.get(kind) : undefined;
     if (known !== undefined) return { kind: "found", plural: known, isKnown: true };
-    const last = kept.get(apiVersion);
-    const isKept = last !== undefined && clock.monotonic() - last.atMs < CACHE_MS;
-    return pickResource(isKept ? last.resources : await abortable(share(apiVersion), signal), target);
+    return pickResource(await abortable(cache.get(apiVersion, () => lookUp(apiVersion)), signal), target);
   };
 }
 

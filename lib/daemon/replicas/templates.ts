@@ -6,6 +6,7 @@ import type { PodTemplateSpec } from "../../api/kubernetes.ts";
 import type { ResourcesByContainer } from "../../horizontal/initial_requests.ts";
 import type { ApiClient } from "../../kube/client.ts";
 import type { PodFacts } from "../../model/pod.ts";
+import { AnswerCache, type CacheableAnswer } from "../../runtime/cache.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import { parsePod } from "../cluster/parse_pod.ts";
@@ -38,39 +39,40 @@ const MAX_CACHED = 5_000;
 /** A workload's template changes with each rollout. A failed request is tried again after this. */
 const CACHE_MS = 60_000;
 
-interface CachedSizes {
-  readonly sizes: ResourcesByContainer | null;
-  readonly untilMs: number;
-}
-
 export function createTemplates(options: TemplatesOptions): Templates {
-  const { clock } = options;
-  const kept = new Map<string, CachedSizes>();
-  const isKept = (source: TemplateSource) => (kept.get(source.key)?.untilMs ?? -Infinity) > clock.monotonic();
+  const cache = new AnswerCache<ResourcesByContainer | null>({ clock: options.clock, maxEntries: MAX_CACHED });
   return {
     find(place, pod) {
       const [template, revision] = [toTemplateSource(place), toRevisionSource(place, pod)];
       return {
-        template: (template && kept.get(template.key)?.sizes) ?? null,
-        revision: (revision && kept.get(revision.key)?.sizes) ?? null,
+        template: (template && cache.last(template.key)) ?? null,
+        revision: (revision && cache.last(revision.key)) ?? null,
       };
     },
     async fetch(place, pods, signal) {
       const sources = new Map<string, TemplateSource>();
       for (const source of [toTemplateSource(place), ...pods.map((pod) => toRevisionSource(place, pod))]) {
-        if (source !== null && !isKept(source)) sources.set(source.key, source);
+        if (source !== null && !cache.isValid(source.key)) sources.set(source.key, source);
       }
-      await Promise.all(
-        [...sources.values()].slice(0, MAX_CONCURRENT).map(async (source) => {
-          const template = await fetchTemplate(source, { ...options, signal }).catch(() => null);
-          const sizes = template && toSizes(template);
-          if (kept.size >= MAX_CACHED) kept.clear();
-          const isLasting = sizes !== null && source.kind !== "deployments" && source.kind !== "statefulsets";
-          kept.set(source.key, { sizes, untilMs: isLasting ? Infinity : clock.monotonic() + CACHE_MS });
-        }),
+      await Promise.allSettled(
+        [...sources.values()].slice(0, MAX_CONCURRENT).map((source) =>
+          cache.get(source.key, () => fetchSizes(source, { ...options, signal }))
+        ),
       );
     },
   };
+}
+
+/** Rejects with the signal's reason only: another object may need the same template. */
+async function fetchSizes(
+  source: TemplateSource,
+  options: TemplatesOptions & { readonly signal: AbortSignal },
+): Promise<CacheableAnswer<ResourcesByContainer | null>> {
+  const template = await fetchTemplate(source, options).catch(() => null);
+  options.signal.throwIfAborted();
+  const value = template && toSizes(template);
+  const isLasting = value !== null && source.kind !== "deployments" && source.kind !== "statefulsets";
+  return { value, keepMs: isLasting ? Infinity : CACHE_MS };
 }
 
 /** An object with a pod template. */

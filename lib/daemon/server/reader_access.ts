@@ -5,6 +5,7 @@
  */
 import { type ApiClient, reviewAccess, reviewToken, type UserInfo } from "../../kube/client.ts";
 import { ApiError } from "../../kube/errors.ts";
+import { AnswerCache, type CacheableAnswer } from "../../runtime/cache.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { Semaphore, TokenBucket } from "../../runtime/limits.ts";
 
@@ -38,8 +39,8 @@ export const NO_API_SERVER: CheckReader = () =>
 export async function openReaderAccess(
   { client, clock, onFailure, onAnswered }: ReaderAccessOptions,
 ): Promise<CheckReader> {
-  const users = new AnswerCache<UserInfo | null>({ clock, most: MAX_KEPT });
-  const rights = new AnswerCache<boolean>({ clock, most: MAX_KEPT });
+  const users = new AnswerCache<UserInfo | null>({ clock, maxEntries: MAX_KEPT });
+  const rights = new AnswerCache<boolean>({ clock, maxEntries: MAX_KEPT });
   const limit = new Semaphore(MAX_CONCURRENT);
   const rate = new TokenBucket({ clock, ...REVIEW_RATE });
   const hash = await openHash();
@@ -173,60 +174,4 @@ function toFailure(error: unknown, asked: string): Access & { readonly kind: "un
   }
   const why = name === "TimeoutError" ? `no answer within ${TIMEOUT_MS / 1000} s` : message;
   return { kind: "unanswered", why: `cannot ask the API server for ${asked}: ${why}` };
-}
-
-/** An answer and how long it is valid, ms. */
-interface CacheableAnswer<T> {
-  readonly value: T;
-  readonly keepMs: number;
-}
-
-interface KeptAnswer<T> {
-  readonly value: T;
-  readonly untilMs: number;
-}
-
-/**
- * Answers by key, with a time limit and a maximum number. Concurrent requests for one key share one question. Failures
- * are not kept.
- */
-class AnswerCache<T> {
-  readonly #clock: Pick<Clock, "monotonic">;
-  readonly #most: number;
-  readonly #kept = new Map<string, KeptAnswer<T>>();
-  readonly #asking = new Map<string, Promise<T>>();
-
-  constructor({ clock, most }: { readonly clock: Pick<Clock, "monotonic">; readonly most: number }) {
-    this.#clock = clock;
-    this.#most = most;
-  }
-
-  /** Returns the last answer, even if it is no longer valid; undefined if it was dropped. */
-  last(key: string): T | undefined {
-    return this.#kept.get(key)?.value;
-  }
-
-  /** Returns a valid answer, or asks. Rejects as `ask` does. */
-  get(key: string, ask: () => Promise<CacheableAnswer<T>>): Promise<T> {
-    const kept = this.#kept.get(key);
-    if (kept !== undefined && this.#clock.monotonic() < kept.untilMs) return Promise.resolve(kept.value);
-    const asking = this.#asking.get(key) ?? this.#ask(key, ask).finally(() => this.#asking.delete(key));
-    this.#asking.set(key, asking);
-    return asking;
-  }
-
-  async #ask(key: string, ask: () => Promise<CacheableAnswer<T>>): Promise<T> {
-    const { value, keepMs } = await ask();
-    this.#kept.delete(key);
-    if (this.#kept.size >= this.#most) this.#dropNextToEnd();
-    this.#kept.set(key, { value, untilMs: this.#clock.monotonic() + keepMs });
-    return value;
-  }
-
-  /** Drops the answer that ends first, so that a flood of short-lived answers does not remove long-lived ones. */
-  #dropNextToEnd(): void {
-    const all = [...this.#kept].sort(([, a], [, b]) => a.untilMs - b.untilMs);
-    const [first] = all[0] ?? [];
-    if (first !== undefined) this.#kept.delete(first);
-  }
 }

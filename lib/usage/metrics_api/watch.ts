@@ -13,6 +13,7 @@ import { BodyTooLarge, readBytes, readErrorText } from "../../kube/body.ts";
 import { type ApiError, getErrorMessage, oneLine, toApiError } from "../../kube/errors.ts";
 import { parseJsonOrText } from "../../kube/list.ts";
 import type { ApiServer } from "../../kube/transport.ts";
+import { AnswerCache, type CacheableAnswer } from "../../runtime/cache.ts";
 import { type Clock, computeWallAheadMs } from "../../runtime/clock.ts";
 import { getComputeQueue } from "../../runtime/event_loop.ts";
 import { abortable } from "../../runtime/tasks.ts";
@@ -51,7 +52,7 @@ export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
   const phaseMs = random() * RESOLUTION_MS;
   const ending = new AbortController();
   const watches = new Set<WatchUsageOptions>();
-  const answers = new Map<string, () => Promise<PodMetricsAnswer>>();
+  const answers = new AnswerCache<PodMetricsAnswer>({ clock, maxEntries: MAX_PARTS });
   const failing = new Set<string>();
   const compute = getComputeQueue(clock);
 
@@ -62,12 +63,14 @@ export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
     return wanted;
   }
 
-  async function ask(part: Part): Promise<PodMetricsAnswer> {
+  /** Callers within SHARED_MS of a request share its answer, whatever it was. */
+  async function ask(part: Part): Promise<CacheableAnswer<PodMetricsAnswer>> {
+    const askedAtMs = clock.monotonic();
     const wanted = listWanted();
     const isWanted = (namespace: string, name: string) => wanted.has(toKey({ namespace, name }));
-    const answer = await fetchPodMetrics(part, { ...options, isWanted, signal: ending.signal });
-    if (part.namespace !== null) note(part.namespace, answer);
-    return answer;
+    const value = await fetchPodMetrics(part, { ...options, isWanted, signal: ending.signal });
+    if (part.namespace !== null) note(part.namespace, value);
+    return { value, keepMs: askedAtMs + SHARED_MS - clock.monotonic() };
   }
 
   function note(namespace: string, answer: PodMetricsAnswer): void {
@@ -79,12 +82,7 @@ export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
   }
 
   function read(part: Part): Promise<PodMetricsAnswer> {
-    const key = part.namespace ?? "";
-    const known = answers.get(key);
-    if (known !== undefined) return known();
-    const shared = shareAnswers(() => ask(part), clock);
-    answers.set(key, shared);
-    return shared();
+    return answers.get(part.namespace ?? "", () => ask(part));
   }
 
   async function readOnce({ name }: UsageNode, watch: WatchUsageOptions): Promise<Reading> {
@@ -332,15 +330,5 @@ function fail(reason: FailureReason, why: string): PodMetricsAnswer {
 /** The time that metrics-server needs for a newer point, minus the tolerance of timers, ms. */
 const SHARED_MS = 14_000;
 
-/**
- * Returns a reader that repeats the request after this time, whatever the result was. Callers within that time share
- * one answer.
- */
-function shareAnswers<T>(ask: () => Promise<T>, clock: Pick<Clock, "monotonic">): () => Promise<T> {
-  let last: { readonly askedAtMs: number; readonly answer: Promise<T> } | null = null;
-  return () => {
-    const nowMs = clock.monotonic();
-    if (last === null || nowMs - last.askedAtMs >= SHARED_MS) last = { askedAtMs: nowMs, answer: ask() };
-    return last.answer;
-  };
-}
+/** Above the number of namespaces of a cluster. */
+const MAX_PARTS = 10_000;
