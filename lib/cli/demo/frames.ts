@@ -1,6 +1,6 @@
 /** One frame of the demo for a terminal of 80 x 24 or more: plots, the last decisions, events and totals. */
 import type { Resource } from "../../units/resources.ts";
-import { formatElapsed, formatWholeMebibytes, formatWholeMillicores } from "../terminal/numbers.ts";
+import { formatElapsed, formatSize, formatWholeMillicores } from "../terminal/numbers.ts";
 import { fitWidth, GLYPHS, type Line, plot, type Span, spread } from "./drawing.ts";
 import type { Point, Story, StoryEvent, Tone } from "./story.ts";
 import { listTotals } from "./totals.ts";
@@ -124,7 +124,7 @@ function toPanel(
 function toLegend(point: Point | undefined, resource: Resource): Line {
   if (point === undefined) return [{ text: "starting", style: "dim" }];
   const format = (amount: number | null) =>
-    amount === null ? "none" : resource === "cpu" ? formatWholeMillicores(amount) : formatShort(amount);
+    amount === null ? "none" : resource === "cpu" ? formatWholeMillicores(amount) : formatSize(amount, "memory");
   return [
     { text: "▆", style: "used" },
     { text: ` ${point.used === null ? "down" : format(point.used)} ` },
@@ -133,10 +133,6 @@ function toLegend(point: Point | undefined, resource: Resource): Line {
     { text: GLYPHS.limits, style: "limits" },
     { text: ` ${format(point.limits)}` },
   ];
-}
-
-function formatShort(bytes: number): string {
-  return bytes < 1000 * 2 ** 20 ? formatWholeMebibytes(bytes) : `${(bytes / 2 ** 30).toFixed(1)}Gi`;
 }
 
 /** The last resize; also, or instead where it does not fit, what blocks the next one. */

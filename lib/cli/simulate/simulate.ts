@@ -4,14 +4,15 @@
  * The result is a table, JSON or an HTML report. Several policies are compared figure by figure.
  */
 import type { NamedLoad } from "../../simulate/load.ts";
-import { type ContainerRun, simulate as runSimulation, type Simulation } from "../../simulate/simulate.ts";
+import { simulate as runSimulation, type Simulation } from "../../simulate/simulate.ts";
 import { EXIT, StartError, toStartError } from "../command/process.ts";
 import { openPrometheus, readLoads, selectLoads } from "../loads/loads.ts";
 import { readManifests } from "../manifests/files.ts";
 import { type ManifestObjects, parseManifestObjects } from "../manifests/objects.ts";
-import { formatNumber, formatQuantity, formatSpan } from "../terminal/numbers.ts";
+import { formatNumber } from "../terminal/numbers.ts";
 import { toJson, toLine, writeError, writeOutput } from "../terminal/output.ts";
 import { formatTable } from "../terminal/text.ts";
+import { RUN_FIGURES } from "./figures.ts";
 import { formatHtml } from "./html/page.ts";
 import type { SimulateOptions } from "./options.ts";
 import { formatRanked, type Ranked, sweep } from "./sweep/sweep.ts";
@@ -157,44 +158,10 @@ interface ComparedFigure {
   readonly best: number | null;
 }
 
-interface FigureRow {
-  readonly name: string;
-  readonly read: (run: ContainerRun) => number;
-  readonly format: (value: number) => string;
-  /** Less is better. */
-  readonly isCost: boolean;
-}
-
-function formatCpu(millicores: number): string {
-  return formatQuantity(millicores, "cpu");
-}
-
-function formatMemory(mebibytes: number): string {
-  return formatQuantity(mebibytes * 2 ** 20, "memory");
-}
-
-const FIGURE_ROWS: readonly FigureRow[] = [
-  { name: "cpu used", read: ({ cpu }) => cpu.used, format: formatCpu, isCost: false },
-  { name: "cpu request", read: ({ cpu }) => cpu.request, format: formatCpu, isCost: false },
-  { name: "cpu limit", read: ({ cpu }) => cpu.limit ?? Infinity, format: formatCpu, isCost: false },
-  { name: "cpu slack", read: ({ cpu }) => cpu.slack, format: formatCpu, isCost: true },
-  { name: "cpu under", read: ({ cpu }) => cpu.under, format: formatCpu, isCost: true },
-  { name: "cpu throttled", read: ({ cpu }) => cpu.throttledSeconds, format: formatSpan, isCost: true },
-  { name: "cpu lost, core-seconds", read: (run) => run.throttledCoreSeconds, format: formatNumber, isCost: true },
-  { name: "cpu cost", read: ({ cpu }) => cpu.cost, format: formatNumber, isCost: true },
-  { name: "memory used", read: ({ memory }) => memory.used, format: formatMemory, isCost: false },
-  { name: "memory request", read: ({ memory }) => memory.request, format: formatMemory, isCost: false },
-  { name: "memory limit", read: ({ memory }) => memory.limit ?? Infinity, format: formatMemory, isCost: false },
-  { name: "memory slack", read: ({ memory }) => memory.slack, format: formatMemory, isCost: true },
-  { name: "OOM kills", read: ({ oomKills }) => oomKills.length, format: formatNumber, isCost: true },
-  { name: "resizes", read: ({ resizes }) => resizes.length, format: formatNumber, isCost: false },
-  { name: "resizes per hour", read: ({ resizesPerHour }) => resizesPerHour, format: formatNumber, isCost: true },
-];
-
 /** Returns the figures of one container, of the runs that have it. */
 function compareContainer(runs: readonly PolicyRun[], container: string): readonly ComparedFigure[] {
   const own = runs.map(({ simulation }) => simulation.containers.find((one) => one.container === container));
-  const figures = FIGURE_ROWS.map(({ name, read, format, isCost }): ComparedFigure => {
+  const figures = RUN_FIGURES.map(({ name, read, format, isCost }): ComparedFigure => {
     const values = own.map((run) => run === undefined ? NaN : read(run));
     const best = isCost ? findBest(values.map((value) => Number(value.toPrecision(6)))) : null;
     return { name, values, format, best };

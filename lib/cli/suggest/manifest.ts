@@ -80,25 +80,36 @@ function listWarnings({ oomKills }: Verdict, seconds: number): readonly string[]
   ];
 }
 
-interface Column {
+/** A figure of a policy; less is better. */
+interface Figure {
   readonly title: string;
-  readonly read: (verdict: Verdict) => string;
+  readonly read: (verdict: Verdict) => number;
+  readonly format: (value: number) => string;
   readonly resource: Resource | null;
 }
 
-const MIB = 2 ** 20;
+const formatCpu = (millicores: number) => formatQuantity(millicores, "cpu");
 
-const COLUMNS: readonly Column[] = [
-  { title: "CPU slack", read: ({ slack }) => formatQuantity(slack, "cpu"), resource: "cpu" },
-  { title: "under", read: ({ under }) => formatQuantity(under, "cpu"), resource: "cpu" },
-  { title: "throttled", read: ({ throttledSeconds }) => formatSpan(throttledSeconds), resource: "cpu" },
-  { title: "memory slack", read: ({ memorySlack }) => formatQuantity(memorySlack * MIB, "memory"), resource: "memory" },
-  { title: "OOM kills", read: ({ oomKills }) => formatNumber(oomKills), resource: "memory" },
-  { title: "resizes/h", read: ({ resizesPerHour }) => formatNumber(resizesPerHour), resource: null },
+const formatMebibytes = (mebibytes: number) => formatQuantity(mebibytes * 2 ** 20, "memory");
+
+const OOM_KILLS: Figure = {
+  title: "OOM kills",
+  read: ({ oomKills }) => oomKills,
+  format: formatNumber,
+  resource: "memory",
+};
+
+const FIGURES: readonly Figure[] = [
+  { title: "CPU slack", read: ({ slack }) => slack, format: formatCpu, resource: "cpu" },
+  { title: "CPU under", read: ({ under }) => under, format: formatCpu, resource: "cpu" },
+  { title: "throttled", read: ({ throttledSeconds }) => throttledSeconds, format: formatSpan, resource: "cpu" },
+  { title: "memory slack", read: ({ memorySlack }) => memorySlack, format: formatMebibytes, resource: "memory" },
+  OOM_KILLS,
+  { title: "resizes/h", read: ({ resizesPerHour }) => resizesPerHour, format: formatNumber, resource: null },
 ];
 
 function formatVerdicts({ best, profiles, example, fixed }: Suggestion, seen: readonly Resource[]): readonly string[] {
-  const columns = COLUMNS.filter(({ resource }) => resource === null || seen.includes(resource));
+  const columns = FIGURES.filter(({ resource }) => resource === null || seen.includes(resource));
   const isOwn = best.candidate.numbers.size > 0;
   const rows: readonly (readonly [string, Verdict])[] = [
     ...isOwn ? [["this", best.verdict] as const] : [],
@@ -109,22 +120,16 @@ function formatVerdicts({ best, profiles, example, fixed }: Suggestion, seen: re
     ["never resized", fixed],
   ];
   const heading = ["", ...columns.map(({ title }) => title)];
-  const cells = rows.map(([name, verdict]) => [name, ...columns.map(({ read }) => read(verdict))]);
+  const cells = rows.map(([name, verdict]) => [name, ...columns.map(({ read, format }) => format(read(verdict)))]);
   return formatTable([heading, ...cells], (column) => column > 0);
 }
 
-/** The figure that changes most without the number. */
+/** The figures that change most without the number. Of equal changes, kills are named first. */
 function explainWorth({ without }: Worth, best: Verdict): string {
-  const figures: readonly (readonly [text: string, without: number, best: number])[] = [
-    [`OOM kills ${without.oomKills}`, without.oomKills, best.oomKills],
-    [`CPU slack ${formatQuantity(without.slack, "cpu")}`, without.slack, best.slack],
-    [`CPU under ${formatQuantity(without.under, "cpu")}`, without.under, best.under],
-    [`throttled ${formatSpan(without.throttledSeconds)}`, without.throttledSeconds, best.throttledSeconds],
-    [`memory slack ${formatQuantity(without.memorySlack * MIB, "memory")}`, without.memorySlack, best.memorySlack],
-    [`resizes/h ${formatNumber(without.resizesPerHour)}`, without.resizesPerHour, best.resizesPerHour],
-  ];
-  const worse = figures.map(([text, from, to]) => ({ text, gain: from <= to ? 0 : (from - to) / from }))
-    .filter(({ gain }) => gain > 0).toSorted((a, b) => b.gain - a.gain);
+  const worse = [...new Set([OOM_KILLS, ...FIGURES])].map(({ title, read, format }) => {
+    const [from, to] = [read(without), read(best)];
+    return { text: `${title} ${format(from)}`, gain: from <= to ? 0 : (from - to) / from };
+  }).filter(({ gain }) => gain > 0).toSorted((a, b) => b.gain - a.gain);
   return worse.length === 0
     ? "the most is gained with the others"
     : `without it: ${worse.slice(0, 2).map(({ text }) => text).join(", ")}`;

@@ -53,12 +53,12 @@ export function formatPercent(share: number | null): string {
 
 const BYTE_UNITS: readonly (readonly [number, string])[] = [[2 ** 30, "Gi"], [2 ** 20, "Mi"], [2 ** 10, "Ki"]];
 
-/** Whole millicores: `250m`. */
+/** Whole millicores, for columns that a reader compares: `250m`, `1550m`. */
 export function formatWholeMillicores(millicores: number): string {
   return `${Math.round(millicores)}m`;
 }
 
-/** Bytes as whole mebibytes: `64Mi`. */
+/** Bytes as whole mebibytes, for columns that a reader compares: `64Mi`, `1344Mi`. */
 export function formatWholeMebibytes(bytes: number): string {
   return `${Math.round(bytes / 2 ** 20)}Mi`;
 }

@@ -69,7 +69,7 @@ Deno.test("formatHtml() has plots of two policies side by side at one scale, and
   );
   assertEquals(tops.length, 2);
   assertEquals(tops[0], tops[1]);
-  assertMatch(html, /CPU slack[^]*?<td class="best">/);
+  assertMatch(html, /cpu slack[^]*?<td class="best">/);
   assertMatch(html, /<th scope="col">change<\/th>/);
 });
 

@@ -3,10 +3,10 @@
  *
  * Plots are inline SVG. Names and numbers are escaped.
  */
-import type { Figures } from "../../../simulate/figures.ts";
 import type { ContainerRun } from "../../../simulate/simulate.ts";
 import type { Resource } from "../../../units/resources.ts";
 import { formatNumber, formatQuantity, formatSpan } from "../../terminal/numbers.ts";
+import { formatCpu, formatMemory, RUN_FIGURES } from "../figures.ts";
 import { drawCandidates, drawPlot, findTop, listMarks, listSteps, maxOf, type Plot } from "./plot.ts";
 import { escapeHtml, type Report, type ReportCandidate, type ReportRun } from "./report.ts";
 
@@ -153,80 +153,27 @@ function formatSweep({ candidates }: Report): string {
   ].join("\n");
 }
 
-interface TableRow {
-  readonly label: string;
-  readonly hint: string;
-  readonly read: (container: ContainerRun) => number | null;
-  readonly format: (value: number) => string;
-  /** Less is better: the best of several is marked, and the change is printed. */
-  readonly isJudged: boolean;
-}
-
-/** The factor from the unit of the figures to millicores and bytes. */
-const FIGURE_UNITS = { cpu: 1, memory: 2 ** 20 } as const;
-
-const TABLE_ROWS: readonly TableRow[] = [
-  ...listRows("CPU", "cpu"),
-  ...listRows("memory", "memory"),
-  {
-    label: "OOM kills",
-    hint: "killed for memory",
-    read: ({ oomKills }) => oomKills.length,
-    format: formatNumber,
-    isJudged: true,
-  },
-  {
-    label: "resizes an hour",
-    hint: "of either resource",
-    read: ({ resizesPerHour }) => resizesPerHour,
-    format: formatNumber,
-    isJudged: true,
-  },
-];
-
-function listRows(name: string, key: "cpu" | "memory"): readonly TableRow[] {
-  const amount = (value: number) => formatQuantity(value * FIGURE_UNITS[key], key);
-  const row = (label: string, hint: string, read: (figures: Figures) => number | null, isJudged = true): TableRow => ({
-    label: `${name} ${label}`,
-    hint,
-    read: (container) => read(container[key]),
-    format: label.startsWith("time") ? formatSpan : amount,
-    isJudged,
-  });
-  return [
-    row("used", "mean", ({ used }) => used, false),
-    row("requested", "mean", ({ request }) => request, false),
-    row("limit", "mean", ({ limit }) => limit, false),
-    row("slack", "requested and not used, mean", ({ slack }) => slack),
-    row("time under", "wanted more than requested", ({ underSeconds }) => underSeconds),
-    ...key === "cpu"
-      ? [row("time throttled", "wanted more than the limit", ({ throttledSeconds }) => throttledSeconds)]
-      : [],
-  ];
-}
-
 /** The figures of one container, a column for each run, and the last compared with the first. */
 function formatFigures(runs: readonly ReportRun[], index: number): string {
   const containers = runs.map(({ simulation }) => simulation.containers[index]).filter((one) => one !== undefined);
   const isCompared = containers.length === 2;
   const head = runs.map(({ name }) => `<th scope="col">${escapeHtml(name)}</th>`).join("");
-  const rows = TABLE_ROWS.map((row) => {
-    const values = containers.map(row.read);
-    const best = Math.min(...values.map((value) => value ?? Infinity));
-    const isMarked = row.isJudged && isCompared && values[0] !== values[1];
+  const rows = RUN_FIGURES.filter(({ hint }) => hint !== undefined).map(({ name, hint, read, format, isCost }) => {
+    const values = containers.map(read);
+    const best = Math.min(...values);
+    const isMarked = isCost && isCompared && values[0] !== values[1];
     const cells = values.map((value) =>
-      `<td${isMarked && value === best ? ' class="best"' : ""}>${value === null ? "none" : row.format(value)}</td>`
+      `<td${isMarked && value === best ? ' class="best"' : ""}>${format(value)}</td>`
     );
     const change = isCompared ? `<td class="change">${formatChange(values)}</td>` : "";
-    return `<tr><th scope="row">${row.label} <small>${row.hint}</small></th>${cells.join("")}${change}</tr>`;
+    return `<tr><th scope="row">${name} <small>${hint}</small></th>${cells.join("")}${change}</tr>`;
   });
   const last = isCompared ? '<th scope="col">change</th>' : "";
   return `<table><thead><tr><td></td>${head}${last}</tr></thead>\n<tbody>${rows.join("\n")}</tbody></table>`;
 }
 
-function formatChange([from = null, to = null]: readonly (number | null)[]): string {
-  if (from === null || to === null || from === to) return "";
-  if (from === 0) return "";
+function formatChange([from = 0, to = 0]: readonly number[]): string {
+  if (from === 0 || !Number.isFinite(from) || !Number.isFinite(to)) return "";
   const percent = Math.round((to / from - 1) * 100);
   return percent === 0 ? "" : `${percent > 0 ? "+" : "\u2212"}${Math.abs(percent)}&nbsp;%`;
 }
@@ -239,15 +186,16 @@ function formatTiles({ simulation: { containers } }: ReportRun): string {
   const throttled = total(({ cpu }) => cpu.throttledSeconds);
   const tile = (value: string, label: string, kind = "") =>
     `<div class="tile ${kind}"><b>${value}</b><span>${label}</span></div>`;
-  const [cpu, used] = [total((one) => one.cpu.request), total((one) => one.cpu.used)];
-  const [memory, held] = [
-    total((one) => one.memory.request * FIGURE_UNITS.memory),
-    total((one) => one.memory.used * FIGURE_UNITS.memory),
-  ];
   return `<div class="tiles">${
     [
-      tile(formatQuantity(cpu, "cpu"), `CPU requested, ${formatQuantity(used, "cpu")} used`),
-      tile(formatQuantity(memory, "memory"), `memory requested, ${formatQuantity(held, "memory")} used`),
+      tile(
+        formatCpu(total(({ cpu }) => cpu.request)),
+        `CPU requested, ${formatCpu(total(({ cpu }) => cpu.used))} used`,
+      ),
+      tile(
+        formatMemory(total(({ memory }) => memory.request)),
+        `memory requested, ${formatMemory(total(({ memory }) => memory.used))} used`,
+      ),
       tile(formatSpan(throttled), "throttled", throttled > 0 ? "bad" : ""),
       tile(formatNumber(kills), kills === 1 ? "OOM kill" : "OOM kills", kills > 0 ? "bad" : ""),
       tile(formatNumber(total((one) => one.resizesPerHour)), "resizes an hour"),
