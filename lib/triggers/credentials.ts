@@ -97,6 +97,8 @@ interface ResolveOptions {
   readonly fetchConfigMap: FetchObject;
   /** Fetches the ScaledObject's target; called only if `env` is used. */
   readonly fetchTarget: (signal: AbortSignal) => Promise<TargetResult>;
+  /** Lets other work of the process run. */
+  readonly pause: () => Promise<void>;
   readonly signal: AbortSignal;
 }
 
@@ -152,12 +154,14 @@ type FindVariable = (name: string, containerName: string | null) => Promise<Foun
 /** The variables are the target's, so their secrets are in the target's namespace. */
 function createFindTargetVariable({ env }: Authentication, options: ResolveOptions): FindVariable {
   const findEntry = createFindEntry(options);
-  let reading: Promise<TargetResult> | null = null;
+  const finders = new Map<string | null, (name: string) => Promise<Found>>();
+  let target: TargetResult | null = null;
   if (env.length === 0) return () => Promise.resolve({ kind: "absent" });
 
   return async (name, containerName) => {
-    reading ??= options.fetchTarget(options.signal);
-    const target = await reading;
+    const known = finders.get(containerName);
+    if (known !== undefined) return await known(name);
+    target ??= await options.fetchTarget(options.signal);
     if (target.kind === "missing") return { kind: "missing", cause: "its target is not there" };
     if (target.kind === "failed") return { kind: "failed", cause: `its target cannot be read: ${target.cause}` };
     const containers = listEnvContainers(target.object);
@@ -165,7 +169,9 @@ function createFindTargetVariable({ env }: Authentication, options: ResolveOptio
     if (container === undefined) {
       return { kind: "missing", cause: `its target has no container ${quote(containerName ?? "")}` };
     }
-    return await createFindVariable(container, findEntry)(name);
+    const find = createFindVariable(container, { findEntry, pause: options.pause });
+    finders.set(containerName, find);
+    return await find(name);
   };
 }
 

@@ -215,8 +215,8 @@ export const REPLICAS_TRIGGERS: Mutations = {
     {
       breaks: "takes the first variable of a name",
       in: "createFindVariable",
-      find: "let index = before - 1; index >= 0; index--",
-      replace: "let index = 0; index < before; index++",
+      find: "let place = countBelow(own, before) - 1; place >= 0; place--",
+      replace: "let place = 0; place < countBelow(own, before); place++",
       test: VARIABLES,
     },
   ],

@@ -161,6 +161,86 @@ Deno.test("resolveCredentials() bounds variables that multiply (R16)", async () 
   assertStringIncludes(found.message, "a variable is longer than 65536 characters");
 });
 
+/** `V0` to `Vn`, each with what `toValue` gives it. */
+function chain(length: number, toValue: (index: number) => string): readonly { name: string; value: string }[] {
+  return Array.from({ length }, (_, index) => ({ name: `V${index}`, value: toValue(index) }));
+}
+
+const resolveVariable = (env: readonly object[], name: string, count = 1) => {
+  const cluster = world({}, { target: deployment({ env }) });
+  const parameters = Array.from(
+    { length: count },
+    (_, index) => ({ parameter: `p${index}`, name, containerName: null }),
+  );
+  return cluster.resolve({ env: parameters }).then((found) => ({ found, turns: cluster.turns.count }));
+};
+
+Deno.test("resolveCredentials() bounds a chain of references, and never overflows the stack (R16)", async () => {
+  const linked = (length: number) => chain(length, (index) => index === 0 ? "xxxx" : `$(V${index - 1})   `);
+  assertEquals((await resolveVariable(linked(100), "V99")).found.kind, "resolved");
+  for (const length of [101, 1000]) {
+    const { found } = await resolveVariable(linked(length), `V${length - 1}`);
+    assert(found.kind === "failed", `${length}: ${found.kind}`);
+    assertStringIncludes(found.message, 'of TriggerAuthentication "auth": its container has variables that refer to');
+    assertStringIncludes(found.message, "more than 100 deep");
+  }
+});
+
+Deno.test("resolveCredentials() refuses a container with more than 1000 variables (R16)", async () => {
+  assertEquals((await resolveVariable(chain(1000, () => "x"), "V999")).found.kind, "resolved");
+  const { found } = await resolveVariable(chain(1001, () => "x"), "V1000");
+  assert(found.kind === "failed", found.kind);
+  assertStringIncludes(found.message, "its container has more than 1000 variables");
+});
+
+Deno.test("resolveCredentials() reads a variable once for all parameters, and lets others work in between (R16)", async () => {
+  const references = 16_000;
+  const env = [...chain(900, () => ""), { name: "W", value: "$(q)".repeat(references) + "   " }];
+  const one = await resolveVariable(env, "W", 1);
+  const many = await resolveVariable(env, "W", 64);
+  assertEquals([one.found.kind, many.found.kind], ["resolved", "resolved"]);
+  assert(one.turns >= 30, `${one.turns} turns`);
+  assertEquals(many.turns, one.turns);
+});
+
+Deno.test("resolveCredentials() bounds the work for absent variables, references and sources (R16)", async () => {
+  const own = { valueFrom: { fieldRef: { fieldPath: "metadata.name" } } };
+  const absent = Array.from({ length: 999 }, () => ({ name: "A", ...own }));
+  const { found } = await resolveVariable([...absent, { name: "W", value: "$(A)".repeat(16_000) }], "W");
+  assert(found.kind === "failed", found.kind);
+  assertStringIncludes(found.message, "have more than 20000 references");
+  const sources = Array.from({ length: 1000 }, () => ({ prefix: "P", configMapRef: { name: "c" } }));
+  const value = Array.from({ length: 21 }, (_, index) => `$(n${index})`).join("");
+  const cluster = world({}, { target: deployment({ env: [{ name: "W", value }], envFrom: sources }) });
+  const scanned = await cluster.resolve({ env: [{ parameter: "p", name: "W", containerName: null }] });
+  assert(scanned.kind === "failed", scanned.kind);
+});
+
+Deno.test("resolveCredentials() bounds all variables of a container together (R16)", async () => {
+  const env = chain(20, () => "x".repeat(2 ** 16));
+  const { found } = await resolveVariable([...env, { name: "W", value: "$(V1)" }], "W");
+  assertEquals(found.kind, "resolved");
+  const cluster = world({}, { target: deployment({ env }) });
+  const all = env.map(({ name }) => ({ parameter: name, name, containerName: null }));
+  const together = await cluster.resolve({ env: all });
+  assert(together.kind === "failed", together.kind);
+  assertStringIncludes(together.message, "its container's variables have more than 1048576 characters");
+});
+
+Deno.test("resolveCredentials() fetches at most 64 objects of at most 2 MiB together (R16)", async () => {
+  const sources = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ configMapRef: { name: `c${index}` } }));
+  const resolveFrom = async (count: number, entries: Entries) => {
+    const configMaps = Object.fromEntries(sources(count).map((_, index) => [`shop/c${index}`, entries]));
+    const cluster = world({}, { target: deployment({ envFrom: sources(count) }), configMaps });
+    const found = await cluster.resolve({ env: [{ parameter: "p", name: "NONE", containerName: null }] });
+    return { asked: cluster.asked.length - 1, kind: found.kind };
+  };
+  assertEquals(await resolveFrom(64, { K: "v" }), { asked: 64, kind: "missing" });
+  assertEquals(await resolveFrom(200, { K: "v" }), { asked: 64, kind: "failed" });
+  assertEquals(await resolveFrom(20, { K: "v".repeat(2 ** 19) }), { asked: 5, kind: "failed" });
+});
+
 Deno.test("resolveCredentials() takes the named container's variables, else the first one's (R16)", async () => {
   const container = (name: string) => ({ name, env: [{ name: "N", value: name }] });
   const target = { spec: { template: { spec: { containers: [container("a"), container("b")] } } } };
@@ -254,6 +334,7 @@ interface More {
 /** A cluster with these secrets, in plain text, by namespace and name. */
 function world(secrets: Readonly<Record<string, Entries>>, more: More = {}) {
   const asked: string[] = [];
+  const turns = { count: 0 };
   const read = (kind: string, objects: Readonly<Record<string, Entries>>, encode: (text: string) => string) => {
     return ({ namespace, name }: { namespace: string; name: string }): Promise<ObjectResult> => {
       asked.push(`${kind} ${namespace}/${name}`);
@@ -275,10 +356,15 @@ function world(secrets: Readonly<Record<string, Entries>>, more: More = {}) {
       asked.push("target");
       return Promise.resolve(more.fetchTarget ?? { kind: "found", object: more.target });
     },
+    pause: () => {
+      turns.count++;
+      return Promise.resolve();
+    },
     signal: new AbortController().signal,
   };
   return {
     asked,
+    turns,
     options,
     resolve: (own: Partial<Authentication>) => resolveCredentials(authenticationOf(own), options),
   };

@@ -49,6 +49,7 @@ export function createFetchCredentials(options: CredentialsOptions): FetchCreden
       fetchSecret,
       fetchConfigMap,
       fetchTarget: (signal: AbortSignal) => fetchTarget(options, signal),
+      pause: () => options.clock.sleep(0, signal),
       signal,
     };
     return await resolveCredentials(found.authentication, of);

@@ -85,7 +85,7 @@ const INVALID_AUTHENTICATION: AuthenticationFacts = {
 };
 
 /** Far more than a sensible list has. */
-const MAX_PARAMETERS = 1000;
+const MAX_PARAMETERS = 64;
 
 function parseObjectMetadata(
   metadata: Fields | null,

@@ -88,3 +88,10 @@ Deno.test("parseAuthentication() names every field that is missing or wrong (R16
     assertEquals([authentication, problems.map((one) => one.path)], [null, [path]]);
   }
 });
+
+Deno.test("parseAuthentication() takes 64 parameters of a list and no more (R16)", () => {
+  const list = (count: number) => Array.from({ length: count }, (_, index) => ({ parameter: `p${index}`, name: "V" }));
+  assertEquals(parseAuthentication(toAuthentication({ "spec.env": list(64) })).problems, []);
+  const { authentication, problems } = parseAuthentication(toAuthentication({ "spec.env": list(65) }));
+  assertEquals([authentication, problems.map((one) => one.path)], [null, ["spec.env"]]);
+});
