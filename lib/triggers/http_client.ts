@@ -6,7 +6,7 @@
  */
 import { BodyTooLarge, discard, readText } from "../kube/body.ts";
 import { createPublicTlsClient, createTlsClient, type StatusAnswer, UnverifiedClient } from "../kube/https.ts";
-import { findForbiddenPurpose } from "../units/address.ts";
+import { findForbiddenPurpose, hostOf } from "../units/address.ts";
 import type { TriggerRequest } from "./request.ts";
 import type { Result } from "./value.ts";
 
@@ -68,7 +68,7 @@ function followRedirect(
   if (url === null || !/^https?:$/.test(url.protocol)) {
     return { cause: `it redirects (${answer.status}) to something that is not an http or https URL` };
   }
-  const purpose = findForbiddenPurpose(url);
+  const purpose = findForbiddenPurpose(hostOf(url));
   if (purpose !== null) return { cause: `it redirects (${answer.status}) to ${purpose}, which is not asked` };
   url.username = url.password = "";
   if (isSameHost(from.url, url)) return { url, headers: from.headers };

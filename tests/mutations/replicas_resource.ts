@@ -249,9 +249,9 @@ export const REPLICAS_RESOURCE: Mutations = {
   R14: [
     {
       breaks: "reads a mapped address as none",
-      in: "findAddressPurpose",
-      find: "mapped !== null",
-      replace: "mapped === undefined",
+      in: "listForms",
+      find: "[ip, ip.slice(embedding.at, embedding.at + 4)]",
+      replace: "[ip]",
       test: "parseScaledObject() refuses to ask [::ffff:169.254.169.254], which is a link-local address (R13, R14)",
     },
     {

@@ -55,8 +55,8 @@ export const SCRIPTS = {
 const { daemon, exec } = project.permissions;
 /** Commands are loaded on request, and are not in the graph that Deno reads at the start. */
 const read = [...daemon.read, ROOT];
-/** Metadata services of clouds, and other neighbours of a node's own link: podfit dials none. */
-const net = { allow: true, deny: ["169.254.0.0/16"] };
+/** Metadata services of clouds, and other neighbours of a node's own link, are denied. */
+const { net } = daemon;
 
 /** Sets of the image's deno.json, for `-P`. Those without `net` get it from the command line (see main.ts). */
 export const PERMISSIONS = {

@@ -4,7 +4,7 @@
  * Both have the address, the authentication and the timeout in common.
  */
 import type { AuthMode, MetricsApiSource } from "../../model/scaled_object.ts";
-import { findForbiddenPurpose } from "../../units/address.ts";
+import { findForbiddenPurpose, hostOf } from "../../units/address.ts";
 import { type Parsed, quote } from "../../units/untrusted.ts";
 import { parseJsonPath } from "./json_path.ts";
 import { type Metadata, type ParsedSource, parseTargetMilli, type SourceContext } from "./metadata.ts";
@@ -198,7 +198,7 @@ function parseAddress(metadata: Metadata, key: "url" | "serverAddress"): string 
     );
     return null;
   }
-  const purpose = findForbiddenPurpose(url);
+  const purpose = findForbiddenPurpose(hostOf(url));
   if (purpose === null) return text;
   metadata.report(key, `Cannot use ${quote(text)} as ${key}: its host is ${purpose}, which is not asked`);
   return null;
