@@ -17,11 +17,15 @@ export interface ResizePermit extends Permit {
   refund(): void;
 }
 
-/** Resolves to a permit in order of arrival, or to `null` as soon as the signal aborts. Never rejects. */
+/**
+ * Resolves to a permit, or to `null` as soon as the signal aborts. Never rejects. Namespaces take turns; the order within
+ * one is that of arrival.
+ */
 export type AcquirePermit = (signal: AbortSignal, options: PermitRequest) => Promise<ResizePermit | null>;
 
 interface PermitRequest {
-  /** Gets the next permit before all others that wait. */
+  readonly namespace: string;
+  /** Goes before the others, at most three times in a row. Urgent requests of several namespaces take turns too. */
   readonly isUrgent: boolean;
 }
 
@@ -40,22 +44,25 @@ interface PermitsOptions {
   readonly circuitBreaker: CircuitBreaker;
 }
 
-/** Each PATCH costs the API server an admission. */
-const MAX_CONCURRENT = 32;
+/** Each PATCH costs the API server an admission. A namespace alone has half of them. */
+const MAX_CONCURRENT = 64;
 
 /** About the interval between two usage samples. */
 const LATE_MS = 5_000;
 
-/** Returns the permits of one process: at most 32 at once, and none while the API server says that it is busy. */
+/**
+ * Returns the permits of one process: at most 64 at once, of one namespace 32, and none while the API server says that
+ * it is busy.
+ */
 export function createPermits({ clock, pace, circuitBreaker }: PermitsOptions): AcquirePermit {
-  const limit = new Semaphore(MAX_CONCURRENT);
+  const limit = new Semaphore(MAX_CONCURRENT, { isShared: true });
   const rate = new TokenBucket({ ...pace, clock });
-  return async (signal, urgency) => {
+  return async (signal, { namespace: lane, isUrgent }) => {
     const askedMs = clock.monotonic();
     using stack = new DisposableStack();
     try {
-      stack.use(await limit.acquire(signal, urgency));
-      await rate.take(signal, urgency);
+      stack.use(await limit.acquire(signal, { lane, isUrgent }));
+      await rate.take(signal, { lane, isUrgent });
       const requestPermit = stack.use(await circuitBreaker.acquire(signal));
       const held = stack.move();
       return {

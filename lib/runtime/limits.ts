@@ -1,26 +1,29 @@
 /**
  * How many calls may begin per second, and how many may run at once?
  *
- * A token bucket as in client-go, a counting semaphore, and the queue in which callers of both wait.
+ * A token bucket as in client-go, a counting semaphore, and the queue in which callers of both wait. Callers of several
+ * namespaces take turns: each namespace is a lane.
  */
 import type { Clock } from "./clock.ts";
+import { Lanes } from "./lanes.ts";
 
-/** Callers that wait for a turn, in order of arrival. The owner lets them go one by one. */
+/** Callers that wait for a turn. The owner lets them go one by one. */
 class WaitQueue {
-  readonly #waiting: (() => void)[] = [];
-  readonly #onCancelled: () => void;
+  readonly lanes: Lanes<() => void>;
+  readonly #onLeave: () => void;
 
-  /** `onLeave` is called when a caller leaves without a turn. */
-  constructor(onLeave: () => void = () => {}) {
-    this.#onCancelled = onLeave;
+  /** `onLeave` is called when a caller leaves without a turn. `places` are shared by the lanes. */
+  constructor({ places, onLeave }: { readonly places?: number; readonly onLeave: () => void }) {
+    this.lanes = new Lanes(places);
+    this.#onLeave = onLeave;
   }
 
   get size(): number {
-    return this.#waiting.length;
+    return this.lanes.count();
   }
 
   /** Resolves when it is the caller's turn. Rejects with `signal.reason` as soon as the signal aborts. */
-  wait(signal: AbortSignal | undefined, { isUrgent = false }: WaitOptions): Promise<void> {
+  wait(signal: AbortSignal | undefined, { lane = "", isUrgent = false }: WaitOptions): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const enter = () => {
@@ -28,29 +31,30 @@ class WaitQueue {
         resolve();
       };
       const leave = () => {
-        this.#waiting.splice(this.#waiting.indexOf(enter), 1);
-        this.#onCancelled();
+        this.lanes.remove(lane, enter);
+        this.#onLeave();
         reject(signal?.reason);
       };
-      if (isUrgent) this.#waiting.unshift(enter);
-      else this.#waiting.push(enter);
+      this.lanes.add(lane, enter, { isUrgent });
       signal?.addEventListener("abort", leave, { once: true });
     });
   }
 
-  /** Lets the first caller go; returns false if the queue is empty. */
-  next(): boolean {
-    const enter = this.#waiting.shift();
-    enter?.();
-    return enter !== undefined;
+  /** Lets the next caller go, and returns its lane; `null` if none may go. */
+  next(): string | null {
+    const next = this.lanes.take();
+    next?.item();
+    return next?.lane ?? null;
   }
 }
 
 /** `burst` calls pass at once, then `perSecond`. Used as `await rate.take(signal)`. */
 export class TokenBucket {
   readonly #options: TokenBucketOptions;
-  readonly #queue = new WaitQueue(() => {
-    if (this.#queue.size === 0) this.#sleeping?.abort();
+  readonly #queue = new WaitQueue({
+    onLeave: () => {
+      if (this.#queue.size === 0) this.#sleeping?.abort();
+    },
   });
   #tokens: number;
   #filledAtMs: number;
@@ -69,7 +73,7 @@ export class TokenBucket {
 
   /**
    * Resolves when it is the caller's turn. Rejects with `signal.reason` as soon as the signal aborts. An urgent caller
-   * passes all that wait.
+   * passes the others.
    */
   take(signal?: AbortSignal, options: WaitOptions = {}): Promise<void> {
     const turn = this.#queue.wait(signal, options);
@@ -91,7 +95,7 @@ export class TokenBucket {
 
   #serve(): void {
     this.#fill();
-    while (this.#tokens >= 1 && this.#queue.next()) this.#tokens--;
+    while (this.#tokens >= 1 && this.#queue.next() !== null) this.#tokens--;
     if (this.#queue.size > 0 && this.#sleeping === null) void this.#sleep();
   }
 
@@ -115,33 +119,57 @@ export class TokenBucket {
 /** Used as `using slot = await limit.acquire(signal)`. */
 export class Semaphore {
   #free: number;
-  readonly #queue = new WaitQueue();
+  readonly #queue: WaitQueue;
 
-  /** `max` is the number of slots, rounded down. Throws RangeError below 1. */
-  constructor(max: number) {
+  /**
+   * `max` is the number of slots, rounded down. Throws RangeError below 1. If they are shared by lanes, a lane holds at
+   * most max / (lanes + 1) of them, or 4 if that is less. So a slot is free for a lane that is new.
+   */
+  constructor(max: number, { isShared = false }: { readonly isShared?: boolean } = {}) {
     if (!(max >= 1)) throw new RangeError(`Cannot limit to "${max}": must be 1 or more`);
     this.#free = Math.floor(max);
+    this.#queue = new WaitQueue({ ...(isShared && { places: this.#free }), onLeave: () => this.#serve() });
   }
 
   /**
    * Resolves to a slot; its disposal frees it. Rejects with `signal.reason` as soon as the signal aborts. An urgent
-   * caller passes all that wait.
+   * caller passes the others.
    */
   async acquire(signal?: AbortSignal, options: WaitOptions = {}): Promise<Disposable> {
-    signal?.throwIfAborted();
-    if (this.#free > 0) this.#free--;
-    else await this.#queue.wait(signal, options);
-    return this.#slot();
+    const turn = this.#queue.wait(signal, options);
+    this.#serve();
+    await turn;
+    return this.#slot(options.lane ?? "");
+  }
+
+  /** Returns a slot if the lane may have one now, otherwise `null`. */
+  tryAcquire(lane = ""): Disposable | null {
+    const { lanes } = this.#queue;
+    if (this.#free === 0 || !lanes.mayHold(lane)) return null;
+    this.#free--;
+    lanes.hold(lane);
+    return this.#slot(lane);
   }
 
   /** A slot is handed straight to the next in the queue, so that a later call cannot overtake it. */
-  #slot(): Disposable {
+  #serve(): void {
+    while (this.#free > 0) {
+      const lane = this.#queue.next();
+      if (lane === null) return;
+      this.#free--;
+      this.#queue.lanes.hold(lane);
+    }
+  }
+
+  #slot(lane: string): Disposable {
     let isHeld = true;
     return {
       [Symbol.dispose]: () => {
         if (!isHeld) return;
         isHeld = false;
-        if (!this.#queue.next()) this.#free++;
+        this.#free++;
+        this.#queue.lanes.release(lane);
+        this.#serve();
       },
     };
   }
@@ -156,7 +184,10 @@ interface TokenBucketOptions {
   readonly burst: number;
 }
 
+/** The queue of a caller. */
 interface WaitOptions {
-  /** The caller passes all that wait. */
+  /** The namespace that the call is for. Lanes take turns. */
+  readonly lane?: string;
+  /** The caller passes the others. */
   readonly isUrgent?: boolean;
 }

@@ -5,6 +5,7 @@
 import type { ApiClient } from "../../kube/client.ts";
 import { backoffMs, type CircuitBreaker } from "../../runtime/backoff.ts";
 import type { Clock } from "../../runtime/clock.ts";
+import { Lanes } from "../../runtime/lanes.ts";
 import type { Log, LogFields } from "../../runtime/log.ts";
 import { formatName } from "../cluster/facts.ts";
 import type { OnFailure } from "../health.ts";
@@ -40,7 +41,7 @@ interface EventRecorderOptions {
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
-  readonly #queue = new EventQueue({ max: MAX_QUEUED, maxAlike: MAX_ALIKE });
+  readonly #queue = new EventQueue({ max: MAX_QUEUED, maxAlike: MAX_ALIKE, writers: MAX_WRITERS });
   readonly #writer: EventWriter;
   /** By key. Writes to one Event run one after the other. */
   readonly #writing = new Map<string, Promise<void>>();
@@ -77,8 +78,11 @@ export class EventRecorder {
   async #runWriter(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const next = this.#queue.take();
-      if (next !== null) await this.#write(next, signal);
-      else await this.#wait(signal);
+      if (next === null) await this.#wait(signal);
+      else {
+        await this.#write(next, signal);
+        this.#queue.release(next);
+      }
     }
   }
 
@@ -86,6 +90,7 @@ export class EventRecorder {
     for (let last = this.#queue.take(); last !== null; last = this.#queue.take()) {
       if (deadline.aborted) this.#drop(last, "Events are dropped: they could not be written before the end");
       else await this.#write(last, signal, deadline);
+      this.#queue.release(last);
     }
   }
 
@@ -187,7 +192,8 @@ const PER_ACTION: ReadonlySet<EventNotice["name"]> = new Set([
   "KEDAScaleTargetDeactivated",
 ]);
 
-const MAX_WRITERS = 8;
+/** One namespace has at most half of them, so that its webhook or quota does not keep the events of others. */
+const MAX_WRITERS = 16;
 
 const MAX_QUEUED = 5000;
 
@@ -221,6 +227,8 @@ interface EventQueueOptions {
   readonly max: number;
   /** The most events of one autoscaler and name that wait separately; the others are combined into one. */
   readonly maxAlike: number;
+  /** How many events are written at once, shared by the namespaces. Default: no limit. */
+  readonly writers?: number;
 }
 
 const COMBINED = "(combined from similar events): ";
@@ -232,14 +240,15 @@ const COMBINED = "(combined from similar events): ";
  */
 export class EventQueue {
   readonly #options: EventQueueOptions;
-  /** By namespace; the first one is next. */
-  readonly #queues = new Map<string, QueuedEvent[]>();
+  /** By namespace. */
+  readonly #queues: Lanes<QueuedEvent>;
   readonly #byKey = new Map<string, QueuedEvent>();
   readonly #alike = new Map<string, number>();
   #size = 0;
 
   constructor(options: EventQueueOptions) {
     this.#options = options;
+    this.#queues = new Lanes(options.writers);
   }
 
   /** Adds an event. Returns the event that had to be dropped, this or another one; `null` = none. */
@@ -252,24 +261,24 @@ export class EventQueue {
     return this.#merge(combined.key, combined) ? null : this.#add(combined, 2 * this.#options.max);
   }
 
-  /** Returns the next event; `null` if the queue is empty. */
+  /** Returns the next event, to be released when it is written; `null` if there is none that may be written now. */
   take(): QueuedEvent | null {
-    for (const [namespace, queue] of this.#queues) {
-      const event = queue.shift();
-      this.#queues.delete(namespace);
-      if (queue.length > 0) this.#queues.set(namespace, queue);
-      if (event === undefined) continue;
-      return this.#remove(event);
-    }
-    return null;
+    const next = this.#queues.take();
+    if (next === null) return null;
+    this.#queues.hold(next.lane);
+    return this.#forget(next.item);
+  }
+
+  /** The event was written, or dropped after it was taken. */
+  release({ context }: QueuedEvent): void {
+    this.#queues.release(context.autoscaler.namespace);
   }
 
   #merge(key: string, { notice, context, at }: QueuedEvent): boolean {
     const waiting = this.#byKey.get(key);
     if (waiting === undefined) return false;
     const merged = { ...waiting, notice, context, at, times: waiting.times + 1 };
-    const queue = this.#queues.get(context.autoscaler.namespace) ?? [];
-    queue[queue.indexOf(waiting)] = merged;
+    this.#queues.replace(context.autoscaler.namespace, waiting, merged);
     this.#byKey.set(key, merged);
     return true;
   }
@@ -277,21 +286,20 @@ export class EventQueue {
   /** A combined event has an extra place in addition to the limit. */
   #add(event: QueuedEvent, most = this.#options.max): QueuedEvent | null {
     const { namespace } = event.context.autoscaler;
-    const longest = this.#size < most ? null : this.#findLongest();
-    const isOwn = longest !== null && longest.length <= (this.#queues.get(namespace)?.length ?? 0);
-    if (isOwn) return event;
-    const dropped = longest?.pop() ?? null;
-    if (dropped !== null) this.#remove(dropped);
-    const queue = this.#queues.get(namespace) ?? [];
-    queue.push(event);
-    this.#queues.set(namespace, queue);
+    const surplus = this.#size < most ? null : this.#queues.findSurplus();
+    if (surplus !== null) {
+      if (this.#queues.count(surplus.lane) <= this.#queues.count(namespace)) return event;
+      this.#queues.remove(surplus.lane, surplus.item);
+      this.#forget(surplus.item);
+    }
+    this.#queues.add(namespace, event);
     if (event.key !== null) this.#byKey.set(event.key, event);
     this.#alike.set(toAlikeKey(event), (this.#alike.get(toAlikeKey(event)) ?? 0) + 1);
     this.#size++;
-    return dropped;
+    return surplus?.item ?? null;
   }
 
-  #remove(event: QueuedEvent): QueuedEvent {
+  #forget(event: QueuedEvent): QueuedEvent {
     const kind = toAlikeKey(event);
     const left = (this.#alike.get(kind) ?? 1) - 1;
     if (left === 0) this.#alike.delete(kind);
@@ -299,12 +307,6 @@ export class EventQueue {
     if (event.key !== null) this.#byKey.delete(event.key);
     this.#size--;
     return event;
-  }
-
-  #findLongest(): QueuedEvent[] | null {
-    let longest: QueuedEvent[] | null = null;
-    for (const queue of this.#queues.values()) if (queue.length > (longest?.length ?? 0)) longest = queue;
-    return longest;
   }
 }
 

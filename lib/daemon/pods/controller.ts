@@ -163,7 +163,8 @@ export class PodController implements AsyncDisposable {
     const { acquirePermit, actuate, clock } = this.#options;
     this.#queued.set(tracked.pod.uid, { tracked, request, sinceMs: clock.monotonic() });
     // An OOM-killed container is killed again until its limit is larger.
-    using permit = await acquirePermit(this.#closing.signal, { isUrgent: request.reflex !== null });
+    const { namespace } = tracked.pod;
+    using permit = await acquirePermit(this.#closing.signal, { namespace, isUrgent: request.reflex !== null });
     this.#queued.delete(tracked.pod.uid);
     const decided = { tracked, request };
     const sending = permit?.isLate === true ? this.#decideAgain(decided) : decided;

@@ -348,7 +348,7 @@ export class ScaledObjectController {
     const { metered, fetches, templates } = this.#parts;
     const unknown = this.#listPods().filter((pod) => needsTemplate(pod, metered.get(pod.uid).recorded));
     if (unknown.length === 0) return;
-    using _slot = await fetches.acquire(signal);
+    using _slot = await fetches.acquire(signal, { lane: object.namespace });
     await templates.fetch(object, unknown, signal);
   }
 

@@ -89,8 +89,11 @@ export interface ReplicasManager extends Pick<MeteredPods, "recordReading"> {
   readonly writeLast: () => Promise<void>;
 }
 
-/** For how many objects the things that triggers and pods depend on are fetched at the same time. */
-const MAX_CONCURRENT_FETCHES = 16;
+/**
+ * For how many objects the things that triggers and pods depend on are fetched at the same time. A namespace alone has
+ * half of them.
+ */
+const MAX_CONCURRENT_FETCHES = 32;
 
 interface ControllerRow {
   readonly controller: ScaledObjectController;
@@ -146,7 +149,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
   });
   const sets = new PodSetScope(cache.podSets);
   const hpaPods = new HpaPodSets({ clock, objects, sets, findSelector: (workload) => cache.findSelector(workload) });
-  const fetches = new Semaphore(MAX_CONCURRENT_FETCHES);
+  const fetches = new Semaphore(MAX_CONCURRENT_FETCHES, { isShared: true });
   const templates = createTemplates({ client, clock });
   const getWorkloadPod = createGetWorkloadPod({
     metered,
@@ -205,7 +208,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
       ask: limitQueries(),
       countPods,
       fetchCredentials: async (wanted, signal) => {
-        using _slot = await fetches.acquire(signal);
+        using _slot = await fetches.acquire(signal, { lane: wanted.namespace });
         return await fetchCredentials(wanted, signal);
       },
       onAsked: (asked) => sink.onAsked({ ...asked, object: rows.get(uid)?.controller.facts ?? facts }),

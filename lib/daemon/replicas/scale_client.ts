@@ -39,12 +39,12 @@ interface ScaleClientOptions {
   readonly acquirePermit: AcquirePermit;
 }
 
-/** How many scales are read or written at once. */
-const MAX_CONCURRENT = 16;
+/** How many scales are read or written at once. A namespace alone has half of them. */
+const MAX_CONCURRENT = 32;
 
 export function createScaleClient(options: ScaleClientOptions): ScaleClient {
   const findResource = createFindResource({ ...options, timeoutMs: REQUEST_TIMEOUT_MS });
-  const slots = new Semaphore(MAX_CONCURRENT);
+  const slots = new Semaphore(MAX_CONCURRENT, { isShared: true });
   return {
     async get(place, signal) {
       try {
@@ -52,7 +52,7 @@ export function createScaleClient(options: ScaleClientOptions): ScaleClient {
         if (resource.kind === "missing") {
           return toBlocker({ kind: "check", reason: "TargetNotFound", message: resource.message });
         }
-        using _slot = await slots.acquire(signal);
+        using _slot = await slots.acquire(signal, { lane: place.namespace });
         return toReading(await getScale({ ...options, ...place, resource, signal }), resource);
       } catch (error) {
         return toReadFailure(error, place.target);
@@ -66,13 +66,15 @@ type WriteOptions = ScaleClientOptions & { readonly findResource: FindResource; 
 
 /** Writes again where another writer has changed the scale in between but not the replicas. Clauses: R46. */
 async function writeScale(request: WriteRequest, options: WriteOptions): Promise<ScaleAnswer> {
-  const { signal, target, mayWrite } = request;
-  using permit = await options.acquirePermit(signal, { isUrgent: false });
+  const { signal, namespace, target, mayWrite, write } = request;
+  // More replicas are missing now; less replicas only cost less.
+  const isUrgent = write.replicas > write.from.replicas;
+  using permit = await options.acquirePermit(signal, { namespace, isUrgent });
   if (permit === null || !mayWrite()) return refundPermit(permit);
   try {
     const resource = await options.findResource(target, signal);
     if (resource.kind === "missing") return { kind: "refused", code: 404, message: resource.message };
-    using _slot = await options.slots.acquire(signal);
+    using _slot = await options.slots.acquire(signal, { lane: namespace, isUrgent });
     const scaleRequest: ScaleRequest = { ...options, ...request, resource };
     const first = await putOnce(scaleRequest, request.write, permit);
     if (first !== CONFLICT) return first;

@@ -60,7 +60,7 @@ export interface SweepContext {
 export class StatusWriter<Status extends object> {
   readonly #options: StatusWriterOptions<Status>;
   readonly #memory = new Map<string, WriterState<Status>>();
-  readonly #limit = new Semaphore(MAX_CONCURRENT);
+  readonly #limit = new Semaphore(MAX_CONCURRENT, { isShared: true });
   readonly #pauses = new StatusPauses();
   readonly #rivalry: RivalWriters;
 
@@ -113,7 +113,7 @@ export class StatusWriter<Status extends object> {
 
   async #send({ object, status }: StatusToWrite<Status>, { memory, sweep }: Writing<Status>): Promise<void> {
     const { patch, clock, brake, onProgress, onTrouble } = this.#options;
-    using _slot = await this.#limit.acquire();
+    using _slot = await this.#limit.acquire(undefined, { lane: object.namespace });
     if (sweep.isUnanswered || sweep.signal.aborted) return;
     // It does not wait for a permit, because that would delay the loop. The next sweep tries again.
     using permit = brake.tryAcquire();
@@ -170,7 +170,8 @@ export class StatusWriter<Status extends object> {
 
 const TIMEOUT_MS = 10_000;
 
-const MAX_CONCURRENT = 8;
+/** A namespace alone has half of them. */
+const MAX_CONCURRENT = 16;
 
 const RETRY_BASE_MS = 5_000;
 

@@ -10,15 +10,15 @@ function newDesk(pace = { perSecond: 100, burst: 200 }) {
   const takeTurn = createPermits({ clock, pace, circuitBreaker: brake });
   const ending = new AbortController();
   const turns: { readonly turn: ResizePermit; readonly atMs: number }[] = [];
-  const take = async ({ isUrgent = false } = {}) => {
-    const turn = await takeTurn(ending.signal, { isUrgent });
+  const take = async ({ isUrgent = false, namespace = "shop" } = {}) => {
+    const turn = await takeTurn(ending.signal, { namespace, isUrgent });
     if (turn !== null) turns.push({ turn, atMs: clock.monotonic() });
     return turn;
   };
   return { clock, brake, ending, turns, take };
 }
 
-Deno.test("createPermits() gives 32 turns at once, and the next when one is given back", async () => {
+Deno.test("createPermits() gives one namespace 32 turns at once, and the next when one is given back", async () => {
   const { clock, turns, take, ending } = newDesk();
   const all = Array.from({ length: 33 }, () => take());
   await clock.advance(10);
@@ -96,4 +96,44 @@ Deno.test("createPermits() lets the next go at once where a turn is given back",
   await clock.advance(10);
   await Promise.all(all);
   assertEquals(turns.length, 100);
+});
+
+Deno.test("createPermits() gives namespaces their turns: 1,500 resizes of one do not delay the resize of another", async () => {
+  const { clock, take, turns } = newDesk();
+  const order: string[] = [];
+  const send = async (namespace: string, isUrgent = false) => {
+    using _turn = await take({ namespace, isUrgent });
+    order.push(namespace);
+    await clock.sleep(30);
+  };
+  const all = Array.from({ length: 1_500 }, () => send("hostile"));
+  await clock.advance(5_000);
+  const before = order.length;
+  assertEquals(before < 1_500, true, "many still wait");
+  all.push(send("victim"));
+  await clock.advance(20);
+  assertEquals(order.slice(before).includes("victim"), true, order.slice(before).join());
+  assertEquals(order.indexOf("victim") - before <= 1, true, "at most one resize of the other goes before");
+  await clock.advance(20_000);
+  await Promise.all(all);
+  assertEquals(turns.length, 1_501);
+});
+
+Deno.test("createPermits() lets OOM kills of one namespace stop neither those of another nor its other resizes (L11)", async () => {
+  const { clock, take } = newDesk({ perSecond: 10, burst: 1 });
+  const order: string[] = [];
+  const send = async (namespace: string, isUrgent: boolean) => {
+    using _turn = await take({ namespace, isUrgent });
+    order.push(`${namespace}${isUrgent ? "!" : ""}`);
+  };
+  const all = Array.from({ length: 300 }, () => send("hostile", true));
+  await clock.advance(1_000);
+  const before = order.length;
+  all.push(send("victim", true), send("victim", false));
+  await clock.advance(600);
+  const after = order.slice(before);
+  assertEquals(after.indexOf("victim!") <= 1, true, after.join());
+  assertEquals(after.indexOf("victim") <= 4, true, after.join());
+  await clock.advance(40_000);
+  await Promise.all(all);
 });

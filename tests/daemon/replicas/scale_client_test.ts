@@ -4,6 +4,7 @@
  */
 import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { createScaleClient, type ScaleReading } from "../../../lib/daemon/replicas/scale_client.ts";
+import type { AcquirePermit } from "../../../lib/daemon/permits.ts";
 import { createClient } from "../../../lib/kube/client.ts";
 import type { Blocker, ScaleWrite } from "../../../lib/model/replicas_decision.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
@@ -61,14 +62,19 @@ function open(answers: readonly (() => Response | Promise<Response>)[]) {
     report: (busy: unknown) => void notes.push(busy),
     [Symbol.dispose]() {},
   };
-  const scales = createScaleClient({ client, clock, acquirePermit: () => Promise.resolve(turn) });
+  const permits: unknown[] = [];
+  const acquirePermit: AcquirePermit = (_signal, wanted) => {
+    permits.push(wanted);
+    return Promise.resolve(turn);
+  };
+  const scales = createScaleClient({ client, clock, acquirePermit });
   const signal = new AbortController().signal;
   const read = (target: Target = WEB) => scales.get({ namespace: "shop", target }, signal);
   const from = { replicas: 3, statusReplicas: 2, resourceVersion: "7", uid: "u" };
   const wanted: ScaleWrite = { from, replicas: 5, half: "tick", at: 0, reason: "ScaledOut", message: "" };
-  const write = (mayWrite = () => true) =>
-    scales.write({ namespace: "shop", target: WEB, write: wanted, mayWrite, signal });
-  return { asked, notes, clock, read, write, countGivenBack: () => givenBack };
+  const write = (mayWrite = () => true, replicas = wanted.replicas) =>
+    scales.write({ namespace: "shop", target: WEB, write: { ...wanted, replicas }, mayWrite, signal });
+  return { permits, asked, notes, clock, read, write, countGivenBack: () => givenBack };
 }
 
 const json = (object: Json) => () => Response.json(object);
@@ -210,4 +216,11 @@ Deno.test("write() sends nothing that is not wanted any more, nor once more afte
   let looks = 0;
   const second = open([refuse(409), json(scale({ version: "8" })), json(scale())]);
   assertEquals([await second.write(() => looks++ === 0), second.asked.length], [{ kind: "dropped" }, 2]);
+});
+
+Deno.test("write() asks for the next permit of its namespace for more replicas, and for fewer in order of arrival (R46)", async () => {
+  const { write, permits } = open([json(scale())]);
+  for (const replicas of [4, 2, 0]) await write(() => true, replicas);
+  const expected = [true, false, false].map((isUrgent) => ({ namespace: "shop", isUrgent }));
+  assertEquals(permits, expected);
 });

@@ -250,3 +250,14 @@ Deno.test("run() writes nothing while the server is busy for all that podfit wri
   await desk.clock.advance(20);
   assertEquals([desk.api.calls.length, desk.results.length], [10, 10]);
 });
+
+Deno.test("publish() keeps writers free for other namespaces while one's events get no answer", async () => {
+  await using desk = new Desk();
+  desk.api.put("namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "other", uid: "uid-other" } });
+  desk.api.intercept = ({ path }) => path.includes("/namespaces/shop/events") ? new Promise(() => {}) : null;
+  for (let index = 0; index < 40; index++) desk.publish("ScaleUp", `hostile ${index}`);
+  await settleEventLoop();
+  desk.publish("ScaleUp", "victim", { namespace: "other", name: "web", uid: "uid-other" });
+  await settleEventLoop();
+  assertEquals(desk.events, ["ScaleUp victim x1"]);
+});
