@@ -37,8 +37,8 @@ export const REPLICAS_RESOURCE: Mutations = {
     {
       breaks: "polls as often as a manifest says",
       in: "objectSource",
-      find: "limitPolling(parseScaledObject(object), limits)",
-      replace: "limitPolling(parseScaledObject(object), { ...limits, minPollIntervalMs: null })",
+      find: "limitPolling(parseWithoutRun(object), limits)",
+      replace: "limitPolling(parseWithoutRun(object), { ...limits, minPollIntervalMs: null })",
       test: "a pollingInterval under the operator's --min-poll-interval is raised to it, and Ready says so (R2)",
     },
     { breaks: "polls more often", in: "DEFAULT_REPLICAS", find: "30_000", replace: "15_000", test: DEFAULTS },
@@ -365,7 +365,7 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
     {
       breaks: "does not try the formula",
-      in: "compileFormula",
+      in: "tryFormula",
       find: 'tried.kind !== "error"',
       replace: "tried !== null",
       test:

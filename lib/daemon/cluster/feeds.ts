@@ -10,7 +10,7 @@ import { watchList } from "../../kube/watch.ts";
 import type { WorkloadKind } from "../../model/autoscaler.ts";
 import type { ScaledObjectFacts } from "../../model/scaled_object.ts";
 import type { OperatorLimits } from "../../resources/pod_resource_autoscaler/parse.ts";
-import { parseScaledObject } from "../../resources/scaled_object/scaled_object.ts";
+import { parseWithoutRun } from "../../resources/scaled_object/scaled_object.ts";
 import {
   type AuthenticationFacts,
   parseAuthentication,
@@ -315,7 +315,7 @@ function objectSource(
     namespace,
     path: `${KEDA_API_PATH}${prefix}/scaledobjects`,
     fieldSelector: null,
-    project: (object) => limitPolling(parseScaledObject(object), limits),
+    project: (object) => limitPolling(parseWithoutRun(object), limits),
     replaceAll: (all) => objects.replaceObjects(namespace, all),
     set: (one) => objects.setObject(one),
     remove: (one) => objects.removeObject(one),

@@ -29,7 +29,9 @@ import type {
 } from "../../model/replicas_decision.ts";
 import type { ReplicasState } from "../../model/replicas_state.ts";
 import { listResourceTriggers, type ScaledObject, type ScaledObjectFacts } from "../../model/scaled_object.ts";
+import { checkFormulaRun } from "../../resources/scaled_object/scaled_object.ts";
 import { type Clock, computeWallAheadMs } from "../../runtime/clock.ts";
+import type { RunQueued } from "../../runtime/event_loop.ts";
 import type { Semaphore } from "../../runtime/limits.ts";
 import type { TriggerReader } from "../../triggers/reader.ts";
 import type { HpaFacts } from "../cluster/parse_objects.ts";
@@ -52,6 +54,7 @@ import type { Templates } from "./templates.ts";
 /** What the controllers of all ScaledObjects share. */
 export interface ControllerParts extends CheckBlockersContext {
   readonly clock: Clock;
+  readonly compute: RunQueued;
   readonly scales: ScaleClient;
   readonly computeUsage: ComputeUsage;
   readonly metered: Pick<MeteredPods, "get">;
@@ -115,6 +118,8 @@ export class ScaledObjectController {
   readonly #earlyCheck: EarlyScalingCheck;
   #phase: ControllerPhase = { kind: "Running" };
   #facts: ScaledObjectFacts;
+  /** As the watch shows it. `#facts` is invalid if its formula fails when it is tried. */
+  #watched: ScaledObjectFacts;
   #replicasState: ReplicasState;
   #hasDecided = false;
   /** The last change of the object: "unseen" = no reconcile has seen it. "unwritten" = /scale does not show it yet. */
@@ -136,6 +141,7 @@ export class ScaledObjectController {
     this.#pods = pods;
     this.#reader = reader;
     this.#facts = facts;
+    this.#watched = facts;
     this.#replicasState = seedReplicasState(facts.status, computeWallAheadMs(parts.clock));
     this.#earlyCheck = new EarlyScalingCheck({
       clock: parts.clock,
@@ -164,8 +170,10 @@ export class ScaledObjectController {
   /** Takes the object as the watch shows it now. Returns whether more than its status has changed. */
   put(facts: ScaledObjectFacts): boolean {
     const before = this.#facts;
-    this.#facts = facts;
-    if (isSameObject(before, facts)) return false;
+    const isSame = isSameObject(this.#watched, facts);
+    this.#watched = facts;
+    this.#facts = isSame && before.problems.length > 0 ? withProblems(facts, before) : facts;
+    if (isSame) return false;
     this.#schedule.follow(before, facts, this.#parts.clock.steady());
     this.#change = "unseen";
     this.reconcileNow();
@@ -213,9 +221,11 @@ export class ScaledObjectController {
 
   async #reconcile(signal: AbortSignal): Promise<void> {
     const { clock, dryRun, setFinalizer } = this.#parts;
-    if (this.#change === "unseen") this.#change = "unwritten";
+    const isUnseen = this.#change === "unseen";
+    if (isUnseen) this.#change = "unwritten";
     const isUnwritten = this.#change === "unwritten";
     this.#reconcileAt = Infinity;
+    if (isUnseen) await this.#tryFormula(this.#watched);
     if (this.#facts.isDeleting) return await this.#end(signal);
     const checked = await this.#checkBlockers(signal);
     if (checked.kind === "blocked") {
@@ -244,6 +254,15 @@ export class ScaledObjectController {
       const hasWritten = await this.#runLoop(due, current, signal);
       if (hasWritten) current = null;
     }
+  }
+
+  /** Once for each change, and not where the watch is parsed: there one tenant's formulas would delay all others. */
+  async #tryFormula(watched: ScaledObjectFacts): Promise<void> {
+    if (!watched.scaledObject?.formula) return;
+    const tried = await this.#parts.compute(() => checkFormulaRun(watched));
+    if (tried === watched || !isSameObject(watched, this.#watched)) return;
+    this.#facts = withProblems(this.#watched, tried);
+    this.#schedule.follow(watched, tried, this.#parts.clock.steady());
   }
 
   /** Does not reject. */
@@ -442,6 +461,14 @@ export class ScaledObjectController {
   }
 
   readonly #listPods = (): readonly PodFacts[] => [...this.#pods.set?.pods.values() ?? []];
+}
+
+/** Returns the object as the watch shows it, invalid for the reason that was found before. */
+function withProblems(
+  watched: ScaledObjectFacts,
+  { scaledObject, restoring, problems }: ScaledObjectFacts,
+): ScaledObjectFacts {
+  return { ...watched, scaledObject, restoring, problems };
 }
 
 function addTransferNotice(outcome: ReplicasOutcome, hpa: HpaFacts): ReplicasOutcome {

@@ -159,6 +159,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
   });
   const parts: ControllerParts = {
     clock,
+    compute,
     dryRun,
     scales: createScaleClient({ client, clock, acquirePermit }),
     objects,

@@ -1,8 +1,7 @@
 /**
  * Parses spec.advanced of a ScaledObject: the HPA's behavior, and scalingModifiers with its formula.
  *
- * The behavior gets the API server's defaults. The formula is compiled, and run once with every trigger at -1, as KEDA's
- * webhook does.
+ * The behavior gets the API server's defaults. The formula is compiled; `tryFormula` runs it.
  */
 import { compileExpr } from "../../formula/formula.ts";
 import {
@@ -165,15 +164,20 @@ function compileFormula(
   { text, names }: { readonly text: string; readonly names: readonly string[] },
 ): Program | null {
   const compiled = compileExpr(text, { names });
-  if (!compiled.ok) {
-    modifiers.report("formula", compiled.message);
-    return null;
-  }
-  // A run has a limit of steps for any formula, so the watch can wait for it.
-  const tried = compiled.program.run(Object.fromEntries(names.map((name) => [name, -1])));
-  if (tried.kind !== "error") return compiled.program;
-  modifiers.report("formula", `Cannot use formula ${quote(text)}: with every trigger at -1 it fails: ${tried.message}`);
+  if (compiled.ok) return compiled.program;
+  modifiers.report("formula", compiled.message);
   return null;
+}
+
+/**
+ * Runs the formula once with every trigger at -1, as KEDA's webhook does. Returns the problem if it fails, otherwise
+ * `null`. Never throws. Clauses: R60.
+ */
+export function tryFormula({ text, program }: Formula): Problem | null {
+  const tried = program.run(Object.fromEntries(program.names.map((name) => [name, -1])));
+  if (tried.kind !== "error") return null;
+  const message = `Cannot use formula ${quote(text)}: with every trigger at -1 it fails: ${tried.message}`;
+  return { path: "spec.advanced.scalingModifiers.formula", message };
 }
 
 function parseFormulaText(fields: Fields, key: string): string | null {

@@ -16,15 +16,35 @@ import {
 import { parseGoBoolean, parseGoInteger } from "../../units/numbers.ts";
 import { parseTime } from "../../units/time.ts";
 import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
+import { tryFormula } from "./advanced.ts";
 import { DEFAULT_REPLICAS, parseScaleTarget, parseScalingSpec, type Spec } from "./spec.ts";
 
 /**
  * Returns what is known of the object; `scaledObject` is set if no problem was found. Accepts any value and never
- * throws.
+ * throws. Clauses: R2, R3, R60.
+ */
+export function parseScaledObject(object: unknown): ScaledObjectFacts {
+  return checkFormulaRun(parseWithoutRun(object));
+}
+
+/** Returns the object, or an invalid one if its formula fails with every trigger at -1. Never throws. Clauses: R60. */
+export function checkFormulaRun(facts: ScaledObjectFacts): ScaledObjectFacts {
+  const { scaledObject } = facts;
+  const problem = scaledObject?.formula ? tryFormula(scaledObject.formula) : null;
+  if (scaledObject === null || problem === null) return facts;
+  const restoring = scaledObject.restoresReplicas
+    ? { ...scaledObject, ...RESTORING_DEFAULTS, target: scaledObject.target }
+    : null;
+  return { ...facts, scaledObject: null, restoring, problems: [...facts.problems, problem] };
+}
+
+/**
+ * As `parseScaledObject`, but it compiles the formula and does not run it: a watch parses every object of the cluster in
+ * one go.
  * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_types.go
  * Clauses: R2, R3.
  */
-export function parseScaledObject(object: unknown): ScaledObjectFacts {
+export function parseWithoutRun(object: unknown): ScaledObjectFacts {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
   if (!isRecord(object)) {

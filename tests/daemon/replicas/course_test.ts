@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert
 import { deployment } from "../../e2e/support/workloads.ts";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
 import { limitPolling } from "../../../lib/daemon/cluster/scaled_objects.ts";
-import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";
+import { parseScaledObject, parseWithoutRun } from "../../../lib/resources/scaled_object/scaled_object.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { CPU_50, hpa, replicasBy, ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
 
@@ -306,4 +306,25 @@ Deno.test("where replicas are off nothing of them is watched; a podfit of one no
   assert(run.podfit.requests.some(isOfReplicas));
   const said = partial.log.filter(({ message }) => String(message).includes("ScaledObjects are left alone"));
   assertEquals(said.length, 1);
+});
+
+Deno.test("a formula that fails with every trigger at -1 is not run where a watch is parsed, and once by the object itself (R60)", async () => {
+  const triggers = [{ ...workloadTrigger("app=jobs"), name: "jobs" }];
+  const toSpec = (formula: string) => ({ advanced: { scalingModifiers: { formula, target: "1" } } });
+  const bad = scaledObject("web", triggers, { spec: toSpec("[1, 2][int(jobs) + 9]") });
+  assertEquals(parseWithoutRun(bad).problems, []);
+  const [problem] = parseScaledObject(bad).problems;
+  await using run = await ReplicasRun.start([deployment("web", { ...MAIN, replicas: 1 }), bad]);
+  await run.advance(60);
+  assertEquals(await run.condition("web", "Ready"), "False ScaledObjectCheckFailed");
+  assertStringIncludes(await run.message("web"), problem?.message ?? "no problem");
+  const passes = run.passes.length;
+  await run.advance(10);
+  assertEquals(run.passes.length, passes, "its own status is no reason to check it again");
+  await run.cluster.patch("scaledobjects/web", { spec: toSpec("jobs + 2") });
+  await run.advance(40);
+  assertEquals([await run.condition("web", "Ready"), await run.replicas()], ["True ScaledObjectReady", 2]);
+  await run.cluster.patch("scaledobjects/web", { spec: toSpec("[1, 2][int(jobs) + 9]") });
+  await run.advance(2);
+  assertEquals(await run.condition("web", "Ready"), "False ScaledObjectCheckFailed");
 });
