@@ -6,7 +6,7 @@ import type { WorkloadKind } from "../../model/autoscaler.ts";
 import type { PodFacts } from "../../model/pod.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { formatSelector, matches, type Selector } from "../../units/selector.ts";
-import { type HpaFacts, toTargetKey } from "./parse_objects.ts";
+import type { HpaFacts } from "./parse_objects.ts";
 import type { ScaledObjectCache } from "./scaled_objects.ts";
 import { Table } from "./tables.ts";
 
@@ -224,7 +224,6 @@ interface HpaPodSetsOptions {
 
 interface HpaRow {
   readonly uid: string;
-  readonly target: string;
   readonly held: PodSetHandle;
 }
 
@@ -255,22 +254,25 @@ export class HpaPodSets {
     const { clock, objects } = this.#options;
     const nowMs = clock.monotonic();
     if (nowMs - (this.#refreshedMs.get(namespace) ?? -Infinity) < REFRESH_MS) return;
-    this.#refreshedMs.set(namespace, nowMs);
-    const hpas = new Map([...objects.listHpas(namespace)].map((hpa) => [hpa.uid, hpa]));
-    for (const { uid, target, held } of this.#rows.listWithin(namespace)) {
-      const hpa = hpas.get(uid);
-      if (hpa !== undefined && toTargetKey(hpa.target) === target) continue;
+    const selectors = new Map([...objects.listHpas(namespace)].map((hpa) => [hpa.uid, this.#findSelector(hpa)]));
+    // A namespace without HPAs costs nothing to refresh, and takes no memory.
+    if (selectors.size > 0) this.#refreshedMs.set(namespace, nowMs);
+    else this.#refreshedMs.delete(namespace);
+    for (const { uid, held } of this.#rows.listWithin(namespace)) {
+      const selector = selectors.get(uid) ?? null;
+      if (selector !== null && formatSelector(selector) === formatSelector(held.set.selector)) continue;
       this.#rows.delete(namespace, uid);
       held[Symbol.dispose]();
     }
-    for (const hpa of hpas.values()) if (this.#rows.find(namespace, hpa.uid) === null) this.#add(hpa);
+    for (const [uid, selector] of selectors) {
+      if (selector === null || this.#rows.find(namespace, uid) !== null) continue;
+      this.#rows.set(namespace, uid, { uid, held: this.#options.sets.acquire(namespace, selector, uid) });
+    }
   }
 
-  #add({ uid, namespace, target }: HpaFacts): void {
+  /** Returns the selector that the target has now: it may have been created again. */
+  #findSelector({ namespace, target }: HpaFacts): Selector | null {
     const kind = HPA_TARGET_KINDS.get(`${target.group}/${target.kind}`);
-    const selector = kind === undefined ? null : this.#options.findSelector({ kind, namespace, name: target.name });
-    if (selector === null) return;
-    const held = this.#options.sets.acquire(namespace, selector, uid);
-    this.#rows.set(namespace, uid, { uid, target: toTargetKey(target), held });
+    return kind === undefined ? null : this.#options.findSelector({ kind, namespace, name: target.name });
   }
 }
