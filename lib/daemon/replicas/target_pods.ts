@@ -33,6 +33,7 @@ export class TargetPods implements Disposable {
   readonly #options: TargetPodsOptions;
   #held: PodSetHandle | null = null;
   #metering: Disposable | null = null;
+  #isDisposed = false;
 
   constructor(options: TargetPodsOptions) {
     this.#options = options;
@@ -43,19 +44,28 @@ export class TargetPods implements Disposable {
     return this.#held?.set ?? null;
   }
 
-  /** Follows the pods of this selector, and drops the pods of another one. */
+  /**
+   * Follows the pods of this selector, and drops the pods of another one. After disposal nothing is kept: the scale of
+   * an object may be read while the object is deleted.
+   */
   follow({ selector, object }: { readonly selector: Selector; readonly object: ScaledObject }): PodSet {
     const { index, metered, uid } = this.#options;
     const isSame = this.#held !== null && formatSelector(this.#held.set.selector) === formatSelector(selector);
-    if (!isSame) this[Symbol.dispose]();
+    if (!isSame) this.#release();
     const held = this.#held ??= index.acquire(object.namespace, selector, uid);
     const isMetered = listResourceTriggers(object).length > 0;
     if (isMetered) this.#metering ??= metered.acquire(held.set);
     else this.#endMetering();
+    if (this.#isDisposed) this.#release();
     return held.set;
   }
 
   [Symbol.dispose](): void {
+    this.#isDisposed = true;
+    this.#release();
+  }
+
+  #release(): void {
     this.#endMetering();
     this.#held?.[Symbol.dispose]();
     this.#held = null;
