@@ -65,8 +65,9 @@ export class ScaledObjectCache {
     return this.#authentications.find(toAuthenticationPlace({ kind, namespace }), name);
   }
 
-  setObject(facts: ScaledObjectFacts): void {
-    const before = this.find(facts);
+  setObject(seen: ScaledObjectFacts): void {
+    const before = this.find(seen);
+    const facts = before === null ? seen : withChangedGeneration(before, seen);
     this.#objects.set(facts.namespace, facts.uid, facts);
     this.#moveTarget(before, facts);
     for (const listener of this.#listeners) listener.onObject(facts);
@@ -200,6 +201,24 @@ export function toTargetRef({ apiVersion, kind, name }: Target): TargetRef {
 function isSameHpaTarget(a: HpaFacts, b: HpaFacts): boolean {
   return toTargetKey(a.target) === toTargetKey(b.target) && a.isCheckDisabled === b.isCheckDisabled &&
     a.owners.join() === b.owners.join();
+}
+
+/**
+ * Returns the object with a generation that differs from the one before if the spec does. etcd restored from a backup
+ * can reach the same generation with another spec; the generation is then negative, or positive again. Clauses: C16.
+ */
+function withChangedGeneration(before: ScaledObjectFacts, seen: ScaledObjectFacts): ScaledObjectFacts {
+  if (Math.abs(before.generation) !== seen.generation) return seen;
+  const toGeneration = (generation: number): ScaledObjectFacts => ({
+    ...seen,
+    generation,
+    scaledObject: seen.scaledObject && { ...seen.scaledObject, generation },
+  });
+  const same = toGeneration(before.generation);
+  // Annotations are no part of the spec: they do not change the generation.
+  const { annotations = null } = same.scaledObject ?? {};
+  const specBefore = before.scaledObject && { ...before.scaledObject, annotations };
+  return isDeepEqual(specBefore, same.scaledObject) ? same : toGeneration(-before.generation);
 }
 
 /** Returns whether spec, annotations and deletion are equal. Other finalizers do not count as a change. */
