@@ -115,11 +115,10 @@ export function createControllers(options: ControllersOptions): Runnable {
     ], ({ input: { pod } }, error) => fail("Cannot report evaluation", { pod: formatName(pod), error })),
     findSiblings: (tracked, input) => siblings.find(tracked, input),
     getContext(pod, now) {
-      const { revision, nodeName } = pod;
-      const floors = oomFloors.find(revision, now);
+      const floors = oomFloors.find(pod, now);
       return {
         ...(floors !== undefined && { killFloors: floors }),
-        ...(observer.nodes.get(nodeName ?? "")?.memoryPressure === true && { memoryPressure: true }),
+        ...(observer.nodes.get(pod.nodeName ?? "")?.memoryPressure === true && { memoryPressure: true }),
         ...(mode === "sidecar" && { isSidecar: true }),
         ...(term !== null && { ledSince: now - (clock.monotonic() - createdMs) }),
         ...replicas?.getContext(pod, now),

@@ -36,6 +36,8 @@ interface PendingGrowth extends Amounts {
   readonly node: string;
   /** The generation in the answer; `null` until the answer arrives. */
   readonly generation: number | null;
+  /** The generation that the watch shows. Its event may come before the answer. */
+  readonly shown: number | null;
 }
 
 /**
@@ -66,7 +68,7 @@ export class NodeHeadroom {
   movePod(before: PodFacts | null, after: PodFacts | null): void {
     const { uid } = after ?? before ?? { uid: "" };
     const pending = this.#pending.get(uid);
-    if (pending !== undefined && (after === null || isVisible(pending, after))) this.release(uid);
+    if (pending !== undefined) this.#show(uid, pending, after);
     const [from, to] = [findNode(before), findNode(after)];
     if (from === to && isSameRequests(before?.requests, after?.requests)) return;
     if (from !== null && before !== null) this.#add(from, before.requests, -1);
@@ -89,19 +91,19 @@ export class NodeHeadroom {
   }
 
   /** podfit sends a resize that raises the pod's requests by `growth`. */
-  reserve({ uid, nodeName }: Pick<PodFacts, "uid" | "nodeName">, growth: Amounts): void {
+  reserve({ uid, nodeName, generation }: Pick<PodFacts, "uid" | "nodeName" | "generation">, growth: Amounts): void {
     if (this.#pending.has(uid)) this.release(uid);
     if (nodeName === null || (growth.cpuMillicores === 0 && growth.memoryBytes === 0)) return;
-    this.#pending.set(uid, { ...growth, node: nodeName, generation: null });
+    this.#pending.set(uid, { ...growth, node: nodeName, generation: null, shown: generation });
     this.#add(nodeName, growth, 1);
   }
 
-  /** The resize was accepted. `pod` is what the watch shows now; it may already have the new size. */
-  confirm(pod: PodFacts, generation: number | null): void {
-    const pending = this.#pending.get(pod.uid);
+  /** The resize was accepted. The watch may have shown the pod with the new size before the answer came. */
+  confirm({ uid }: Pick<PodFacts, "uid">, generation: number | null): void {
+    const pending = this.#pending.get(uid);
     if (pending === undefined) return;
-    this.#pending.set(pod.uid, { ...pending, generation });
-    if (generation !== null && (pod.generation ?? 0) >= generation) this.release(pod.uid);
+    if (generation !== null && (pending.shown ?? 0) >= generation) this.release(uid);
+    else this.#pending.set(uid, { ...pending, generation });
   }
 
   /** The resize was not accepted, or the pod itself counts with the new size. */
@@ -111,6 +113,11 @@ export class NodeHeadroom {
     this.#pending.delete(uid);
     this.#add(pending.node, pending, -1);
     this.#options.onHeadroom(pending.node);
+  }
+
+  #show(uid: string, pending: PendingGrowth, after: PodFacts | null): void {
+    if (after === null || isVisible(pending, after)) return this.release(uid);
+    if (after.generation !== pending.shown) this.#pending.set(uid, { ...pending, shown: after.generation });
   }
 
   #compute(node: string, { cpuMillicores, memoryBytes }: NodeUsage): Headroom | null {

@@ -181,7 +181,7 @@ type FloorsByContainer = Readonly<Record<string, number>>;
 /** One OOM kill at a container's limit. */
 interface OomKill {
   readonly container: string;
-  /** Epoch ms. */
+  /** Steady epoch ms. */
   readonly at: number;
   readonly limitBytes: number;
 }
@@ -201,25 +201,31 @@ interface RevisionKills {
  * are not scaled down to the limit of the killed ones. Pods without a controller have no siblings. Clauses: L14.
  */
 export class OomFloors {
-  /** By revision, then by container. */
+  /**
+   * By namespace and revision, then by container. The namespace is part of the key, because the author of a pod can
+   * write any revision.
+   */
   readonly #entries = new Map<string, Map<string, RevisionKills>>();
 
-  record({ revision, uid }: Pick<PodFacts, "revision" | "uid">, kill: OomKill, now: number): void {
+  /** `now` and the time of the kill are steady epoch ms. */
+  record(pod: PodOfRevision & Pick<PodFacts, "uid">, kill: OomKill, now: number): void {
     this.#prune(now);
-    if (revision === null || now - kill.at > KILL_FLOOR_MS) return;
-    const entry = this.#find(revision, kill.container);
-    for (const [pod, other] of entry.kills) {
-      if (pod === uid || Math.abs(other.at - kill.at) > KILL_MS) continue;
+    const key = toRevisionKey(pod);
+    if (key === null || now - kill.at > KILL_FLOOR_MS) return;
+    const entry = this.#find(key, kill.container);
+    for (const [uid, other] of entry.kills) {
+      if (uid === pod.uid || Math.abs(other.at - kill.at) > KILL_MS) continue;
       const bytes = Math.max(other.limitBytes, kill.limitBytes) * KILL_FACTOR;
       entry.floorBytes = Math.max(entry.until > now ? entry.floorBytes : 0, bytes);
       entry.until = Math.max(entry.until, Math.max(other.at, kill.at) + KILL_FLOOR_MS);
     }
-    entry.kills.set(uid, kill);
+    entry.kills.set(pod.uid, kill);
   }
 
   /** Returns the floors; undefined if there are none, as for nearly every pod. */
-  find(revision: string | null, now: number): FloorsByContainer | undefined {
-    const entries = revision === null ? undefined : this.#entries.get(revision);
+  find(pod: PodOfRevision, now: number): FloorsByContainer | undefined {
+    const key = this.#entries.size === 0 ? null : toRevisionKey(pod);
+    const entries = key === null ? undefined : this.#entries.get(key);
     if (entries === undefined) return undefined;
     let floors: Record<string, number> | undefined;
     for (const [container, { floorBytes, until }] of entries) {
@@ -228,9 +234,9 @@ export class OomFloors {
     return floors;
   }
 
-  #find(revision: string, container: string): RevisionKills {
-    const entries = this.#entries.get(revision) ?? new Map<string, RevisionKills>();
-    this.#entries.set(revision, entries);
+  #find(key: string, container: string): RevisionKills {
+    const entries = this.#entries.get(key) ?? new Map<string, RevisionKills>();
+    this.#entries.set(key, entries);
     const entry = entries.get(container) ?? { kills: new Map<string, OomKill>(), floorBytes: 0, until: 0 };
     entries.set(container, entry);
     return entry;
@@ -238,14 +244,20 @@ export class OomFloors {
 
   /** Kills are rare, so visiting all entries costs little. */
   #prune(now: number): void {
-    for (const [revision, entries] of this.#entries) {
+    for (const [key, entries] of this.#entries) {
       for (const [container, { kills, until }] of entries) {
         for (const [pod, { at }] of kills) if (now - at > KILL_FLOOR_MS) kills.delete(pod);
         if (kills.size === 0 && until <= now) entries.delete(container);
       }
-      if (entries.size === 0) this.#entries.delete(revision);
+      if (entries.size === 0) this.#entries.delete(key);
     }
   }
+}
+
+type PodOfRevision = Pick<PodFacts, "namespace" | "revision">;
+
+function toRevisionKey({ namespace, revision }: PodOfRevision): string | null {
+  return revision === null ? null : `${namespace}/${revision}`;
 }
 
 /** Returns a sink that records each OOM kill at a limit once. */

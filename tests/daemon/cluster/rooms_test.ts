@@ -111,6 +111,16 @@ Deno.test("Rooms takes what is commanded off at once, until the watch shows it (
   assertEquals(board.read(), [500, 900]);
 });
 
+Deno.test("Rooms counts growth once when the watch shows it before the answer comes (L30)", () => {
+  const board = new Board();
+  const before = board.put("a", 300, { generation: 1 });
+  board.rooms.reserve(before, { cpuMillicores: 200, memoryBytes: 0 });
+  board.put("a", 500, { generation: 2 });
+  // The answer belongs to the pod that was decided on, which is the older one.
+  board.rooms.confirm(before, 2);
+  assertEquals(board.read(), [500, 900]);
+});
+
 Deno.test("Rooms forgets what was commanded when it comes to nothing, when the pod goes, and when another follows (L30)", () => {
   const board = new Board();
   const a = board.put("a", 300, { generation: 1 });
