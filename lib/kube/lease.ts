@@ -200,7 +200,8 @@ interface Hold {
   readonly now: number;
 }
 
-const MAX_DURATION_MS = 3_600_000;
+/** A holder of podfit writes 15 s. A wrong or hostile duration must not keep every other process out for long. */
+const MAX_DURATION_MS = 60_000;
 
 /** What a release writes, as client-go does. */
 const RELEASED_SECONDS = 1;

@@ -24,7 +24,8 @@ const READ: Readonly<
   "without a spec": [undefined, null, 15_000, false],
   "with a longer duration": [{ holderIdentity: "b", leaseDurationSeconds: 60 }, "b", 60_000, false],
   "with a shorter one": [{ holderIdentity: "b", leaseDurationSeconds: 1 }, "b", 15_000, false],
-  "with one of years": [{ holderIdentity: "b", leaseDurationSeconds: 1e9 }, "b", 3_600_000, false],
+  "with one of years": [{ holderIdentity: "b", leaseDurationSeconds: 1e9 }, "b", 60_000, false],
+  "with a little more than a minute": [{ holderIdentity: "b", leaseDurationSeconds: 61 }, "b", 60_000, false],
   "with nonsense": [{ holderIdentity: 7, leaseDurationSeconds: "x", leaseTransitions: -3 }, null, 15_000, false],
 };
 
