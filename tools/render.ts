@@ -41,8 +41,10 @@ export const COPIES: Readonly<Record<string, string>> = {
     ["podresourceautoscaler", "scaledobject", "triggerauthentication", "clustertriggerauthentication"]
       .map((name) => [`deploy/helm/files/${name}.yaml`, `crds/${name}.yaml`]),
   ),
-  "deploy/helm/files/policies/node-local.yaml": "deploy/policies/node-local.yaml",
-  "deploy/helm/files/policies/sidecar.yaml": "deploy/policies/sidecar.yaml",
+  ...Object.fromEntries(
+    ["central", "node-local", "sidecar"]
+      .map((name) => [`deploy/helm/files/policies/${name}.yaml`, `deploy/policies/${name}.yaml`]),
+  ),
 };
 
 /** The text of a manifest, or `null` where there is none of that path. */

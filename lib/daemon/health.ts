@@ -26,7 +26,7 @@ export interface Runnable {
 
 /** A state of an autoscaler, a failure of a part of podfit, or the end of a failure. */
 export type FailureReport =
-  /** Published as an event when it begins: InvalidSpec, TargetNotFound or ContainerNotFound. */
+  /** Published as an event when it begins: InvalidSpec, NamespaceExcluded, TargetNotFound or ContainerNotFound. */
   | { readonly kind: "status"; readonly autoscaler: AutoscalerName; readonly notice: Notice }
   | Failure
   | Recovery;

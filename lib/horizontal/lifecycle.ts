@@ -168,7 +168,10 @@ export function applyBlocker(before: ReplicasState, obstacle: Blocker, input: Re
 function toBlockedConditions(obstacle: Blocker, { object }: ReplicasInput): Conditions {
   switch (obstacle.kind) {
     case "invalid":
-      return { Ready: toCheckFailed(`InvalidSpec: ${formatProblems(object.problems)}`), Active: UNKNOWN_STATE };
+      return {
+        Ready: toCheckFailed(`${object.problems[0]?.reason ?? "InvalidSpec"}: ${formatProblems(object.problems)}`),
+        Active: UNKNOWN_STATE,
+      };
     case "check":
       return { Ready: toCheckFailed(obstacle.message), Active: UNKNOWN_STATE };
     case "selector": {

@@ -88,7 +88,14 @@ export type ResizeReason = typeof RESIZE_REASONS[number];
 export type StuckReason = Extract<BlockReason, "ResizeDeferred" | "ResizeInfeasible" | "ResizeError">;
 
 /** Reasons that belong to an autoscaler as a whole, in its conditions. */
-export const AUTOSCALER_REASONS = ["InvalidSpec", "TargetNotFound", "ContainerNotFound", "Paused", "Disabled"] as const;
+export const AUTOSCALER_REASONS = [
+  "InvalidSpec",
+  "NamespaceExcluded",
+  "TargetNotFound",
+  "ContainerNotFound",
+  "Paused",
+  "Disabled",
+] as const;
 
 /** The name of an event, without its prefix. */
 export type NoticeName = keyof typeof NOTICES;
@@ -110,6 +117,7 @@ export const NOTICES = {
   Limited: "Warning",
   OOMKilled: "Warning",
   InvalidSpec: "Warning",
+  NamespaceExcluded: "Warning",
   TargetNotFound: "Warning",
   ContainerNotFound: "Warning",
 } as const satisfies Record<string, "Normal" | "Warning">;

@@ -55,6 +55,8 @@ export interface Problem {
   readonly path: string;
   /** What is wrong there and what would be right, without the path. */
   readonly message: string;
+  /** The reason of the condition Ready; InvalidSpec by default. */
+  readonly reason?: "NamespaceExcluded";
 }
 
 /** A finding that does not make the object invalid. */

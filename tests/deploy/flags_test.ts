@@ -53,8 +53,24 @@ const CASES: Readonly<Record<string, readonly [Values, (options: RunOptions) => 
   "mode: central": [{}, ({ node, statsSource }) => [node, statsSource], [null, "kubelet"]],
   "limits": [
     { limits: { minPollInterval: "5s", maxCpu: 2, maxMemory: "1Gi", maxContenders: 4 } },
-    ({ limits, maxContenders }) => ({ ...limits, maxContenders }),
-    { minPollIntervalMs: 5000, maxCpuMillicores: 2000, maxMemoryBytes: 2 ** 30, maxContenders: 4 },
+    ({ limits, maxContenders }) => ({ ...limits, excludedNamespaces: [], maxContenders }),
+    {
+      minPollIntervalMs: 5000,
+      maxCpuMillicores: 2000,
+      maxMemoryBytes: 2 ** 30,
+      excludedNamespaces: [],
+      maxContenders: 4,
+    },
+  ],
+  "excludeNamespaces": [
+    { excludeNamespaces: ["kube-system", "ingress"] },
+    ({ limits }) => limits.excludedNamespaces,
+    ["kube-system", "ingress"],
+  ],
+  "excludeNamespaces without any (L56)": [
+    { excludeNamespaces: [] },
+    ({ limits }) => limits.excludedNamespaces,
+    [],
   ],
   "pace": [{ pace: { qps: 0.5, burst: 1000 } }, ({ pace }) => pace, { perSecond: 0.5, burst: 1000 }],
   "scaledObjects": [

@@ -30,13 +30,13 @@ Deno.test("each manifest makes what its mode is made of", async () => {
     "RoleBinding podfit",
   ];
   const kubelet = ["ClusterRole podfit-kubelet", "ClusterRoleBinding podfit-kubelet", "ServiceAccount podfit-kubelet"];
+  const policy = (name: string) =>
+    ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"].map((kind) => `${kind} ${name}`);
   assertEquals(
     await kinds("deploy/install.yaml"),
     [definition, ...account, ...kubelet, "ServiceAccount podfit", "Namespace podfit", "Deployment podfit"]
-      .concat("PodDisruptionBudget podfit").sort(),
+      .concat("PodDisruptionBudget podfit", policy("podfit-central")).sort(),
   );
-  const policy = (name: string) =>
-    ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"].map((kind) => `${kind} ${name}`);
   assertEquals(
     await kinds("deploy/node-local.yaml"),
     [definition, ...account, "ServiceAccount podfit", "Namespace podfit", "DaemonSet podfit"]

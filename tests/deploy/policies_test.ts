@@ -8,12 +8,17 @@ interface Named {
   readonly expression: string;
 }
 
+interface ResourceRule {
+  readonly operations: readonly string[];
+  readonly resources: readonly string[];
+}
+
 interface Policy {
   readonly kind: string;
   readonly metadata: { readonly name: string };
   readonly spec: {
     readonly failurePolicy: string;
-    readonly matchConstraints: { readonly resourceRules: readonly unknown[] };
+    readonly matchConstraints: { readonly resourceRules: readonly ResourceRule[] };
     readonly matchConditions: readonly Named[];
     readonly variables: readonly Named[];
     readonly validations: readonly {
@@ -40,6 +45,18 @@ interface Request {
     readonly node?: string;
     readonly labels?: Readonly<Record<string, string>>;
   };
+  /** A write of another object than the size of a pod. */
+  readonly write?: Write;
+  /** The namespace of the request: shop by default. */
+  readonly namespace?: string;
+  readonly namespaceLabels?: Readonly<Record<string, string>>;
+}
+
+interface Write {
+  readonly resource: string;
+  readonly operation: "CREATE" | "UPDATE" | "DELETE";
+  readonly before?: unknown;
+  readonly after?: unknown;
 }
 
 const AGENT = "system:serviceaccount:podfit:podfit";
@@ -50,6 +67,24 @@ const ADMIN = "kubernetes-admin";
 const LABELS = { app: "web", "podfit.dev/mode": "sidecar" };
 const NODE1 = { pod: "podfit-x", uid: "u9", node: "node1" };
 const OWN = { pod: "web-1", uid: "u1", node: "node1" };
+
+function lease(before: string | null, after: string, seconds = 15): Write {
+  const toLease = (holderIdentity: string) => ({ spec: { holderIdentity, leaseDurationSeconds: seconds } });
+  return before === null
+    ? { resource: "leases", operation: "CREATE", after: toLease(after) }
+    : { resource: "leases", operation: "UPDATE", before: toLease(before), after: toLease(after) };
+}
+
+function event(before: string | null, after: string): Write {
+  return before === null ? { resource: "events", operation: "CREATE", after: { reportingInstance: after } } : {
+    resource: "events",
+    operation: "UPDATE",
+    before: { reportingInstance: before },
+    after: { reportingInstance: after },
+  };
+}
+
+const STATUS: Write = { resource: "podresourceautoscalers", operation: "UPDATE", before: {}, after: {} };
 
 type Answer = "passes" | "is not looked at" | "is refused";
 
@@ -69,7 +104,16 @@ const NODE_LOCAL: Readonly<Record<string, readonly [Request, Answer]>> = {
     { username: AGENT, pod: { node: "" } },
     "is refused",
   ],
+  "an agent's, for a pod of its node in kube-system,": [
+    { username: AGENT, token: NODE1, namespace: "kube-system" },
+    "is refused",
+  ],
+  "an agent's, for a pod of its node in a namespace that is labelled as excluded,": [
+    { username: AGENT, token: NODE1, namespaceLabels: { "podfit.dev/excluded": "" } },
+    "is refused",
+  ],
   "of another account": [{ username: CENTRAL, token: NODE1, pod: { node: "node2" } }, "is not looked at"],
+  ...writesOf(AGENT, NODE1),
   "an administrator's": [{ username: ADMIN, pod: { node: "node2" } }, "is not looked at"],
 };
 
@@ -91,6 +135,7 @@ const SIDECARS: Readonly<Record<string, readonly [Request, Answer]>> = {
     { username: SIDECAR, token: OWN, pod: { uid: "u7", labels: LABELS } },
     "is refused",
   ],
+  ...writesOf(SIDECAR, OWN),
   "of a sidecar's account with a token of no pod": [
     { username: SIDECAR, pod: { labels: LABELS } },
     "is refused",
@@ -110,19 +155,168 @@ const SIDECARS: Readonly<Record<string, readonly [Request, Answer]>> = {
   ],
 };
 
-for (const [file, table] of [["node-local", NODE_LOCAL], ["sidecar", SIDECARS]] as const) {
+/** What agents and sidecars write besides sizes. */
+function writesOf(username: string, token: NonNullable<Request["token"]>) {
+  const other = "podfit-other_1";
+  const own = `${token.pod}_1`;
+  const table: Readonly<Record<string, readonly [Write, Answer]>> = {
+    "a new Lease in its own name": [lease(null, own), "passes"],
+    "a Lease taken from another pod in its own name": [lease(other, own), "passes"],
+    "the renewal of its Lease": [lease(own, own), "passes"],
+    "the release of its Lease": [lease(own, ""), "passes"],
+    "a Lease in the name of another pod": [lease(own, other), "is refused"],
+    "a Lease in the name of a pod whose name begins with its own": [lease(own, `${token.pod}-2_1`), "is refused"],
+    "a new Lease in the name of another pod": [lease(null, other), "is refused"],
+    "the release of the Lease of another pod": [lease(other, ""), "is refused"],
+    "a Lease for an hour": [lease(own, own, 3600), "is refused"],
+    "a Lease for a minute": [lease(own, own, 60), "passes"],
+    "an event in its own name": [event(null, token.pod), "passes"],
+    "one more of its own event": [event(token.pod, token.pod), "passes"],
+    "an event in the name of another pod": [event(null, "podfit-other"), "is refused"],
+    "another pod's event": [event("podfit-other", token.pod), "is refused"],
+    "a status": [STATUS, "passes"],
+  };
+  const rows = Object.entries(table).map(([what, [write, answer]]) =>
+    [`${what}, by its account,`, [{ username, token, write }, answer]] as const
+  );
+  return Object.fromEntries<readonly [Request, Answer]>([
+    ...rows,
+    ["a status, by a token of no pod,", [{ username, write: STATUS }, "is refused"]],
+    ["a Lease, by a token of no pod,", [{ username, write: lease(null, "_1") }, "is refused"]],
+    ["another account's Lease", [{ username: APP, write: lease(other, "x") }, "is not looked at"]],
+  ]);
+}
+
+const POD = {
+  containers: [
+    { name: "main", resources: { requests: { cpu: "1" }, limits: { memory: "1Gi" } } },
+    { name: "plain", resources: {} },
+  ],
+  initContainers: [{ name: "side", resources: { requests: { cpu: "1", memory: "1Mi" } } }],
+};
+
+/** A resize: what it makes of the sizes of containers. */
+function resizes(after: Readonly<Record<string, unknown>>, spec: Readonly<Record<string, unknown>> = {}): Write {
+  const change = (list: typeof POD.containers | typeof POD.initContainers) =>
+    list.map((one) => after[one.name] === undefined ? one : { ...one, resources: after[one.name] });
+  return {
+    resource: "pods",
+    operation: "UPDATE",
+    before: { metadata: {}, spec: POD },
+    after: {
+      metadata: {},
+      spec: { containers: change(POD.containers), initContainers: change(POD.initContainers), ...spec },
+    },
+  };
+}
+
+const SCALE: Write = {
+  resource: "deployments",
+  operation: "UPDATE",
+  before: { spec: { replicas: 2 } },
+  after: { spec: { replicas: 0 } },
+};
+
+const SCALED_OBJECT = {
+  metadata: { labels: { a: "b" }, annotations: { c: "d" }, finalizers: ["other"], managedFields: [] as unknown[] },
+  spec: { triggers: [{ metadata: { serverAddress: "http://prometheus" } }] },
+};
+
+/** A change of a ScaledObject. */
+function changes(metadata: Readonly<Record<string, unknown>>, spec: unknown = SCALED_OBJECT.spec): Write {
+  return {
+    resource: "scaledobjects",
+    operation: "UPDATE",
+    before: SCALED_OBJECT,
+    after: { metadata: { ...SCALED_OBJECT.metadata, ...metadata }, spec },
+  };
+}
+
+const DELETED_HPA: Write = { resource: "horizontalpodautoscalers", operation: "DELETE", before: {} };
+
+const CENTRALS: Readonly<Record<string, readonly [Omit<Request, "username">, Answer]>> = {
+  "a resize of a container,": [
+    { write: resizes({ main: { requests: { cpu: "1m" }, limits: { memory: "64Gi" } } }) },
+    "passes",
+  ],
+  "a resize of a native sidecar,": [{ write: resizes({ side: { requests: { cpu: "2", memory: "2Mi" } } }) }, "passes"],
+  "a resize that adds a limit,": [
+    { write: resizes({ main: { requests: { cpu: "1" }, limits: { memory: "1Gi", cpu: "1m" } } }) },
+    "is refused",
+  ],
+  "a resize that adds the first limit,": [{ write: resizes({ plain: { limits: { cpu: "1m" } } }) }, "is refused"],
+  "a resize that adds a request,": [{ write: resizes({ plain: { requests: { cpu: "64" } } }) }, "is refused"],
+  "a resize that adds a limit to a native sidecar,": [
+    { write: resizes({ side: { requests: { cpu: "1", memory: "1Mi" }, limits: { cpu: "1m" } } }) },
+    "is refused",
+  ],
+  "a resize that removes a request,": [{ write: resizes({ main: { limits: { memory: "1Gi" } } }) }, "is refused"],
+  "a resize that removes a limit,": [{ write: resizes({ main: { requests: { cpu: "1" } } }) }, "is refused"],
+  "a resize of the whole pod,": [{ write: resizes({}, { resources: { limits: { cpu: "1m" } } }) }, "is refused"],
+  "a resize in kube-system,": [{ write: resizes({}), namespace: "kube-system" }, "is refused"],
+  "a resize in a namespace whose name contains kube-system,": [
+    { write: resizes({}), namespace: "not-kube-system" },
+    "passes",
+  ],
+  "a resize in a namespace that is labelled as excluded,": [
+    { write: resizes({}), namespaceLabels: { "podfit.dev/excluded": "true" } },
+    "is refused",
+  ],
+  "a change of replicas,": [{ write: SCALE }, "passes"],
+  "a change of replicas in kube-system,": [{ write: SCALE, namespace: "kube-system" }, "is refused"],
+  "a change of replicas in a namespace that is labelled as excluded,": [
+    { write: SCALE, namespaceLabels: { "podfit.dev/excluded": "true" } },
+    "is refused",
+  ],
+  "the deletion of an HPA,": [{ write: DELETED_HPA }, "passes"],
+  "the deletion of an HPA in kube-system,": [{ write: DELETED_HPA, namespace: "kube-system" }, "is refused"],
+  "podfit's finalizer on a ScaledObject,": [
+    { write: changes({ finalizers: ["other", "finalizer.keda.sh"] }) },
+    "passes",
+  ],
+  "the end of podfit's finalizer in kube-system,": [
+    { write: changes({ managedFields: [{}] }), namespace: "kube-system" },
+    "passes",
+  ],
+  "another finalizer on a ScaledObject,": [{ write: changes({ finalizers: ["other", "mine"] }) }, "is refused"],
+  "the removal of another finalizer,": [{ write: changes({ finalizers: [] }) }, "is refused"],
+  "another label of a ScaledObject,": [{ write: changes({ labels: {} }) }, "is refused"],
+  "another annotation of a ScaledObject,": [{ write: changes({ annotations: { c: "e" } }) }, "is refused"],
+  "another owner of a ScaledObject,": [{ write: changes({ ownerReferences: [{ name: "x" }] }) }, "is refused"],
+  "another spec of a ScaledObject,": [{ write: changes({}, { triggers: [] }) }, "is refused"],
+};
+
+const CENTRAL_TABLE = Object.fromEntries<readonly [Request, Answer]>([
+  ...Object.entries(CENTRALS).map(([name, [request, answer]]) =>
+    [`${name} by podfit,`, [{ username: AGENT, ...request }, answer]] as const
+  ),
+  ["a resize in kube-system by an administrator", [
+    { username: ADMIN, write: resizes({}), namespace: "kube-system" },
+    "is not looked at",
+  ]],
+]);
+
+/** Besides resizes. */
+const COVERED = {
+  "central": ["*/scale: UPDATE", "scaledobjects: UPDATE", "horizontalpodautoscalers: DELETE"],
+  "node-local": ["podresourceautoscalers/status: UPDATE", "leases: CREATE UPDATE", "events: CREATE UPDATE"],
+  "sidecar": ["podresourceautoscalers/status: UPDATE", "leases: CREATE UPDATE", "events: CREATE UPDATE"],
+} as const;
+
+for (const [file, table] of [["central", CENTRAL_TABLE], ["node-local", NODE_LOCAL], ["sidecar", SIDECARS]] as const) {
   const [policy, binding] = read(file);
-  Deno.test(`C54 a resize under the policy ${file}`, async (t) => {
+  Deno.test(`C54 a write under the policy ${file}`, async (t) => {
     for (const [name, [request, answer]] of Object.entries(table)) {
       await t.step(`${name} ${answer}`, () => assertEquals(judge(policy, request).answer, answer));
     }
   });
-  Deno.test(`C54 the policy ${file} is bound, denies, and covers resizes alone`, () => {
+  Deno.test(`C54 the policy ${file} is bound, denies, and covers what podfit writes there`, () => {
     const { spec } = policy;
     assertEquals(spec.failurePolicy, "Fail");
-    assertEquals(spec.matchConstraints.resourceRules, [
-      { apiGroups: [""], apiVersions: ["v1"], operations: ["UPDATE"], resources: ["pods/resize"] },
-    ]);
+    assertEquals(
+      spec.matchConstraints.resourceRules.map(({ resources, operations }) => `${resources}: ${operations.join(" ")}`),
+      ["pods/resize: UPDATE", ...COVERED[file]],
+    );
     assertEquals(binding.spec, { policyName: policy.metadata.name, validationActions: ["Deny"] });
     for (const { reason, message } of spec.validations) {
       assertEquals(reason, "Forbidden");
@@ -159,9 +353,9 @@ function judge({ spec }: Policy, request: Request): { readonly answer: Answer; r
   if (!spec.matchConditions.every(({ expression }) => evaluate(expression) === true)) {
     return { answer: "is not looked at", message: "" };
   }
-  context["variables"] = Object.fromEntries(
-    spec.variables.map(({ name, expression }) => [name, evaluate(expression)]),
-  );
+  const variables: Record<string, unknown> = {};
+  context["variables"] = variables;
+  for (const { name, expression } of spec.variables) variables[name] = evaluate(expression);
   for (const { expression, message, messageExpression } of spec.validations) {
     if (evaluate(expression) === true) continue;
     return {
@@ -172,14 +366,15 @@ function judge({ spec }: Policy, request: Request): { readonly answer: Answer; r
   return { answer: "passes", message: "" };
 }
 
-const ENVIRONMENT = ["request", "object", "oldObject", "variables"].reduce(
+const ENVIRONMENT = ["request", "object", "oldObject", "namespaceObject", "variables"].reduce(
   (environment, name) => environment.registerVariable(name, "dyn"),
   new Environment(),
 );
 
-function toContext({ username, token, pod: { name = "web-1", uid = "u1", node = "node1", labels } = {} }: Request) {
-  const oldObject = {
-    metadata: { name, namespace: "shop", uid, ...(labels !== undefined && { labels }) },
+function toContext({ username, token, pod, write, namespace = "shop", namespaceLabels = {} }: Request) {
+  const { name = "web-1", uid = "u1", node = "node1", labels } = pod ?? {};
+  const old = {
+    metadata: { name, namespace, uid, ...(labels !== undefined && { labels }) },
     spec: node === "" ? {} : { nodeName: node },
   };
   const extra = token !== undefined && {
@@ -190,6 +385,17 @@ function toContext({ username, token, pod: { name = "web-1", uid = "u1", node = 
     },
   };
   // What the request makes of the pod: it could take the label off.
-  const object = { ...oldObject, metadata: { name, namespace: "shop", uid, labels: {} } };
-  return { request: { userInfo: { username, ...extra } }, oldObject, object };
+  const resize: Write = {
+    resource: "pods",
+    operation: "UPDATE",
+    before: old,
+    after: { ...old, metadata: { name, namespace, uid, labels: {} } },
+  };
+  const { resource, operation, before = null, after = null } = write ?? resize;
+  return {
+    request: { userInfo: { username, ...extra }, namespace, operation, resource: { resource } },
+    oldObject: before,
+    object: after,
+    namespaceObject: { metadata: { labels: { "kubernetes.io/metadata.name": namespace, ...namespaceLabels } } },
+  };
 }

@@ -37,8 +37,8 @@ export const REPLICAS_RESOURCE: Mutations = {
     {
       breaks: "polls as often as a manifest says",
       in: "objectSource",
-      find: "limitPolling(parseWithoutRun(object), limits)",
-      replace: "limitPolling(parseWithoutRun(object), { ...limits, minPollIntervalMs: null })",
+      find: "limitScaledObject(parseWithoutRun(object), limits)",
+      replace: "limitScaledObject(parseWithoutRun(object), { ...limits, minPollIntervalMs: null })",
       test: "a pollingInterval under the operator's --min-poll-interval is raised to it, and Ready says so (R2)",
     },
     { breaks: "polls more often", in: "DEFAULT_REPLICAS", find: "30_000", replace: "15_000", test: DEFAULTS },

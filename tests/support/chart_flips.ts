@@ -74,7 +74,6 @@ const BESIDE: Readonly<Record<string, Values>> = {
   "serviceAccount.create": { serviceAccount: { name: "resizer" } },
   "crds.install": { crds: { install: true } },
   "crds.keep": { crds: { install: true } },
-  "admissionPolicies.enabled": { mode: "node-local" },
   "sidecar.serviceAccounts": { mode: "sidecar" },
   "namespace.labels": { namespace: { create: true } },
 };

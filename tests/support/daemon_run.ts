@@ -10,6 +10,7 @@ import type { EvaluationSink } from "../../lib/daemon/pods/controller.ts";
 import type { OnFailure } from "../../lib/daemon/health.ts";
 import type { FetchSummary } from "../../lib/usage/kubelet/fetch_summary.ts";
 import { watchKubelets } from "../../lib/usage/kubelet/watch.ts";
+import type { OperatorLimits } from "../../lib/resources/pod_resource_autoscaler/parse.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { autoscalerObject, deploymentObject, enact, type Json, nodeObject, podObject } from "./api_objects.ts";
 import { formatTime } from "../../lib/units/time.ts";
@@ -26,6 +27,7 @@ export interface RunOptions {
   readonly dryRun?: boolean;
   readonly requiresAnnotation?: boolean;
   readonly scope?: Scope;
+  readonly limits?: OperatorLimits;
   readonly enacts?: boolean;
   /** It has no way to kubelets; another run may have. */
   readonly isBlind?: boolean;
@@ -87,6 +89,7 @@ export class Run implements AsyncDisposable {
       dryRun: options.dryRun ?? false,
       requiresAnnotation: options.requiresAnnotation ?? false,
       instance: "test",
+      ...(options.limits !== undefined && { limits: options.limits }),
       ...(identity !== undefined && { lease: { namespace: "shop", name: "podfit", identity } }),
       clock,
       random: () => 0,

@@ -142,7 +142,7 @@ Deno.test("HOLD_REASONS and AUTOSCALER_REASONS complete the closed list (C53)", 
   );
   assertEquals(
     AUTOSCALER_REASONS.toSorted(),
-    "ContainerNotFound Disabled InvalidSpec Paused TargetNotFound".split(" "),
+    "ContainerNotFound Disabled InvalidSpec NamespaceExcluded Paused TargetNotFound".split(" "),
   );
 });
 
@@ -152,7 +152,7 @@ Deno.test("NOTICES are Normal for what goes well and Warning for the rest (C50)"
     normal.toSorted(),
     "BaselineAvailable Inherited MetricsRecovered ResizeInProgress ScaleDown ScaleUp".split(" "),
   );
-  assertEquals(Object.keys(NOTICES).length, 17);
+  assertEquals(Object.keys(NOTICES).length, 18);
 });
 
 Deno.test("decideSize() says nothing of a baseline that a profile manages only where there is one (L50)", () => {

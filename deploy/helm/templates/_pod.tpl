@@ -4,6 +4,7 @@
 {{- $args := list (printf "--stats-source=%s" (include "podfit.source" .)) }}
 {{- if include "podfit.mountsCgroups" . }}{{ $args = append $args "--cgroup-root=/host/cgroup" }}{{ end }}
 {{- range .Values.watchNamespaces }}{{ $args = append $args (printf "--namespace=%s" .) }}{{ end }}
+{{- $args = append $args (printf "--exclude-namespace=%s" (join "," .Values.excludeNamespaces | default "none")) }}
 {{- if include "podfit.kubeletCa" . }}{{ $args = append $args "--kubelet-ca=/etc/podfit/kubelet-ca/ca.crt" }}{{ end }}
 {{- if .Values.kubelet.insecureTls }}{{ $args = append $args "--kubelet-insecure-tls" }}{{ end }}
 {{- with .Values.kubelet.preferredAddressTypes }}

@@ -60,6 +60,9 @@ function toText({ text }: FlagValue): string {
   return text;
 }
 
+/** Kubernetes' own. Their pods keep every cluster running, and no tenant owns them. */
+const EXCLUDED_NAMESPACES = ["kube-system", "kube-public", "kube-node-lease"];
+
 /** Where usage can be read. */
 const STATS_SOURCES = ["kubelet", "proxy", "cgroup", "metrics-api", "auto"] as const;
 
@@ -90,6 +93,18 @@ export const FLAGS = {
     help: "look after this namespace only; repeatable, or a list with commas (default: all)",
     isRepeatable: true,
     parse: parseNamespaces,
+  },
+  excludeNamespace: {
+    flag: "--exclude-namespace",
+    value: "<name>",
+    variable: "PODFIT_EXCLUDE_NAMESPACE",
+    help: "resize and scale nothing in this namespace; repeatable, or a list with commas; none excludes no namespace",
+    fallback: EXCLUDED_NAMESPACES.join(),
+    isRepeatable: true,
+    parse: (written: readonly FlagValue[]) => {
+      const names = parseNamespaces(written) ?? [];
+      return names.join() === "none" ? [] : names;
+    },
   },
   statsSource: {
     flag: "--stats-source",

@@ -30,6 +30,7 @@ function toCommanderOption({ flag, value, variable, help, fallback, isRepeatable
 type JoinedFlag =
   | "kubeconfig"
   | "namespace"
+  | "excludeNamespace"
   | "minPollInterval"
   | "maxCpu"
   | "maxMemory"
@@ -120,6 +121,7 @@ function toRunOptions(given: GivenFlags, getEnv: GetEnv): RunOptions {
   const {
     kubeconfig,
     namespace,
+    excludeNamespace: excludedNamespaces,
     minPollInterval,
     maxCpu,
     maxMemory,
@@ -140,7 +142,12 @@ function toRunOptions(given: GivenFlags, getEnv: GetEnv): RunOptions {
     ...own,
     kubeconfigPaths: kubeconfig,
     namespaces: toNamespaces(namespace, pod),
-    limits: { minPollIntervalMs: minPollInterval, maxCpuMillicores: maxCpu, maxMemoryBytes: maxMemory },
+    limits: {
+      minPollIntervalMs: minPollInterval,
+      maxCpuMillicores: maxCpu,
+      maxMemoryBytes: maxMemory,
+      excludedNamespaces,
+    },
     leaderElection: {
       isOn: leaderElect,
       name: isSidecarLease ? `${lease}-sidecar` : lease,

@@ -97,7 +97,7 @@ async function runEnabled(shell: RunContext): Promise<void> {
     requiresAnnotation: options.environment.requiresAnnotation,
     limits: options.limits,
     maxContenders: options.maxContenders,
-    instance: options.environment.hostname ?? "podfit",
+    instance: getOwnName(options),
     ...createLeaseOptions(options, server),
     ...await createReplicasOptions(options, { server, clock, send: triggers.send }),
     ...(flightRecorder !== null && { flightRecorder }),
@@ -150,13 +150,18 @@ async function runDisabled(shell: RunContext): Promise<void> {
   await untilAborted(signal);
 }
 
+/** The name of podfit's pod. The admission policies compare it with the pod that the token names. */
+function getOwnName({ pod, environment: { hostname } }: Pick<RunOptions, "pod" | "environment">): string {
+  return pod?.name ?? hostname ?? "podfit";
+}
+
 /** A name that no other process has had, also not this container before a restart. */
 function createLeaseOptions(
-  { leaderElection: { isOn, name, namespace }, environment }: RunOptions,
+  { leaderElection: { isOn, name, namespace }, ...options }: RunOptions,
   server: Pick<ApiServer, "namespace" | "source">,
 ): Pick<DaemonOptions, "lease"> {
   if (!(isOn ?? server.source === "in-cluster")) return {};
-  const identity = `${environment.hostname ?? "podfit"}_${crypto.randomUUID()}`;
+  const identity = `${getOwnName(options)}_${crypto.randomUUID()}`;
   return { lease: { namespace: namespace ?? server.namespace, name, identity } };
 }
 

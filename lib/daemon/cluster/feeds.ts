@@ -40,7 +40,7 @@ import {
 import { ListFreshness, type WatchedList } from "./freshness.ts";
 import { type HpaFacts, parseAutoscalerFacts, parseHpa, parseNode, parseWorkload } from "./parse_objects.ts";
 import { parsePod } from "./parse_pod.ts";
-import { limitPolling, type ScaledObjectCache } from "./scaled_objects.ts";
+import { limitScaledObject, type ScaledObjectCache } from "./scaled_objects.ts";
 import { WORKLOAD_KINDS, WORKLOAD_PLURALS } from "./tables.ts";
 
 export interface WatchesOptions extends SourceTargets {
@@ -315,7 +315,7 @@ function objectSource(
     namespace,
     path: `${KEDA_API_PATH}${prefix}/scaledobjects`,
     fieldSelector: null,
-    project: (object) => limitPolling(parseWithoutRun(object), limits),
+    project: (object) => limitScaledObject(parseWithoutRun(object), limits),
     replaceAll: (all) => objects.replaceObjects(namespace, all),
     set: (one) => objects.setObject(one),
     remove: (one) => objects.removeObject(one),

@@ -8,6 +8,7 @@ import type { WorkloadKind } from "../../model/autoscaler.ts";
 import type { NodeCapacity } from "../../model/decision.ts";
 import {
   applyOperatorLimits,
+  findExclusion,
   NO_OPERATOR_LIMITS,
   type OperatorLimits,
   parseAutoscaler,
@@ -22,7 +23,8 @@ export function parseAutoscalerFacts(
   limits: OperatorLimits = NO_OPERATOR_LIMITS,
 ): AutoscalerFacts {
   const { uid = "", namespace = "", name = "", resourceVersion = "", generation = 0 } = object.metadata ?? {};
-  const parsed = parseAutoscaler(object);
+  const exclusion = findExclusion(namespace, limits);
+  const parsed = exclusion === null ? parseAutoscaler(object) : { ok: false, problems: [exclusion] } as const;
   const limited = parsed.ok ? applyOperatorLimits(parsed.autoscaler, limits) : null;
   return {
     uid,

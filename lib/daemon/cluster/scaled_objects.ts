@@ -3,7 +3,7 @@
  * ScaledObject has to be checked again when one of those changes.
  */
 import { listExternalTriggers, type ScaledObjectFacts, type Target } from "../../model/scaled_object.ts";
-import type { OperatorLimits } from "../../resources/pod_resource_autoscaler/parse.ts";
+import { findExclusion, type OperatorLimits } from "../../resources/pod_resource_autoscaler/parse.ts";
 import type { AuthenticationFacts } from "../../resources/trigger_authentication/trigger_authentication.ts";
 import { isDeepEqual } from "../../units/equality.ts";
 import { formatDuration } from "../../units/time.ts";
@@ -229,14 +229,19 @@ export function isSameObject(a: ScaledObjectFacts, b: ScaledObjectFacts): boolea
 }
 
 /**
- * Returns the object with a polling interval of at least --min-poll-interval, and with a message if it was raised.
- * Clauses: R2.
+ * Returns the object with a polling interval of at least --min-poll-interval, and with a message if it was raised. In an
+ * excluded namespace it returns an object that is invalid for that reason. Clauses: R2, L56.
  */
-export function limitPolling(
+export function limitScaledObject(
   facts: ScaledObjectFacts,
-  { minPollIntervalMs }: Pick<OperatorLimits, "minPollIntervalMs">,
+  limits: Pick<OperatorLimits, "minPollIntervalMs" | "excludedNamespaces">,
 ): ScaledObjectFacts {
+  const exclusion = findExclusion(facts.namespace, limits);
+  if (exclusion !== null) {
+    return { ...facts, scaledObject: null, restoring: null, problems: [exclusion], warnings: [], isPaused: false };
+  }
   const { scaledObject } = facts;
+  const { minPollIntervalMs } = limits;
   if (scaledObject === null || minPollIntervalMs === null || scaledObject.pollIntervalMs >= minPollIntervalMs) {
     return facts;
   }

@@ -96,7 +96,8 @@ export function findNewestScale(a: LastScale | null, b: LastScale | null, now: n
 
 /** Returns the notice for the state of the spec, and its message; `null` if the spec works. */
 export function findSpecNotice(facts: StatusFacts): readonly [NoticeName | null, string] {
-  if (facts.problems.length > 0) return ["InvalidSpec", formatProblems(facts.problems)];
+  const [first] = facts.problems;
+  if (first !== undefined) return [first.reason ?? "InvalidSpec", formatProblems(facts.problems)];
   if (facts.missingTarget !== null && !facts.paused) return ["TargetNotFound", facts.missingTarget];
   if (facts.matched > 0 && facts.tracked === 0) {
     return ["ContainerNotFound", `no matching pod has ${describeContainer(facts)}`];

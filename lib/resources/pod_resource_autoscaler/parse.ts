@@ -56,13 +56,27 @@ export interface OperatorLimits {
   readonly maxCpuMillicores: number | null;
   /** The same of memory, bytes. */
   readonly maxMemoryBytes: number | null;
+  /** Namespaces in which nothing is resized and nothing is scaled. */
+  readonly excludedNamespaces: readonly string[];
 }
 
 export const NO_OPERATOR_LIMITS: OperatorLimits = {
   minPollIntervalMs: null,
   maxCpuMillicores: null,
   maxMemoryBytes: null,
+  excludedNamespaces: [],
 };
+
+/** Returns why nothing happens in the namespace, and what to do; `null` if it is not excluded. Clauses: L56. */
+export function findExclusion(
+  namespace: string,
+  { excludedNamespaces }: Pick<OperatorLimits, "excludedNamespaces">,
+): Problem | null {
+  if (!excludedNamespaces.includes(namespace)) return null;
+  const message = `podfit leaves namespace "${namespace}" alone (--exclude-namespace): delete this object, or start ` +
+    "podfit with another list of --exclude-namespace";
+  return { path: "metadata.namespace", message, reason: "NamespaceExcluded" };
+}
 
 /** Returns the autoscaler within the limits, and a warning for each value of its manifest that they change. */
 export function applyOperatorLimits(

@@ -188,7 +188,10 @@ function toUnknownIfStale(verdict: ConditionVerdict, { stale }: StatusFacts): Co
 
 function computeReady({ problems, warnings, paused, missingTarget }: StatusFacts): ConditionVerdict {
   const type = "Ready";
-  if (problems.length > 0) return { type, status: "False", reason: "InvalidSpec", message: formatProblems(problems) };
+  const [first] = problems;
+  if (first !== undefined) {
+    return { type, status: "False", reason: first.reason ?? "InvalidSpec", message: formatProblems(problems) };
+  }
   if (paused) {
     return { type, status: "True", reason: "Paused", message: "spec.paused is true: pods are left as they are" };
   }

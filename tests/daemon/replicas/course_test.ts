@@ -2,8 +2,9 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
 import { deployment } from "../../e2e/support/workloads.ts";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
-import { limitPolling } from "../../../lib/daemon/cluster/scaled_objects.ts";
-import { parseScaledObject, parseWithoutRun } from "../../../lib/resources/scaled_object/scaled_object.ts";
+import { limitScaledObject } from "../../../lib/daemon/cluster/scaled_objects.ts";
+import { NO_OPERATOR_LIMITS } from "../../../lib/resources/pod_resource_autoscaler/parse.ts";
+import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { CPU_50, hpa, replicasBy, ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
 
@@ -49,7 +50,7 @@ Deno.test("a kubernetes-workload trigger scales 0 -> 1 -> 0 with the pods that i
 });
 
 Deno.test("a pollingInterval under the operator's --min-poll-interval is raised to it, and Ready says so (R2)", async () => {
-  const limits = { minPollIntervalMs: 120_000, maxCpuMillicores: null, maxMemoryBytes: null };
+  const limits = { ...NO_OPERATOR_LIMITS, minPollIntervalMs: 120_000 };
   await using run = await ReplicasRun.start([
     deployment("web", { ...MAIN, replicas: 0 }),
     deployment("jobs", { ...MAIN, replicas: 0 }),
@@ -71,9 +72,10 @@ Deno.test("a pollingInterval that is no shorter than the operator's is as it was
   const facts = parseScaledObject(
     scaledObject("web", [workloadTrigger("app=jobs")], { spec: { pollingInterval: 30 } }),
   );
-  assertEquals(limitPolling(facts, { minPollIntervalMs: 30_000 }), facts);
-  assertEquals(limitPolling(facts, { minPollIntervalMs: null }), facts);
-  assertEquals(limitPolling(facts, { minPollIntervalMs: 30_001 }).scaledObject?.pollIntervalMs, 30_001);
+  assertEquals(limitScaledObject(facts, { ...NO_OPERATOR_LIMITS, minPollIntervalMs: 30_000 }), facts);
+  assertEquals(limitScaledObject(facts, NO_OPERATOR_LIMITS), facts);
+  const slower = limitScaledObject(facts, { ...NO_OPERATOR_LIMITS, minPollIntervalMs: 30_001 });
+  assertEquals(slower.scaledObject?.pollIntervalMs, 30_001);
 });
 
 Deno.test("paused-replicas is written once, and later changes by hand stay (R55)", async () => {

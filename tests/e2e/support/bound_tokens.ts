@@ -30,13 +30,43 @@ export interface Answer {
 let millicores = 10;
 
 /** Each asks for another size: a PATCH that changes nothing would prove little. */
-export async function resize({ origin, transport }: ApiServer, namespace: string, name: string): Promise<Answer> {
-  const requests = { cpu: `${++millicores}m` };
+export function resize(server: ApiServer, namespace: string, name: string): Promise<Answer> {
+  return resizeTo(server, { namespace, name }, { requests: { cpu: `${++millicores}m` } });
+}
+
+/** Asks for these resources of the container "main". */
+export function resizeTo(
+  server: ApiServer,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  resources: unknown,
+): Promise<Answer> {
+  return write(server, {
+    method: "PATCH",
+    path: `/api/v1/namespaces/${namespace}/pods/${name}/resize`,
+    body: { spec: { containers: [{ name: "main", resources }] } },
+    type: "strategic-merge-patch",
+  });
+}
+
+interface Write {
+  readonly method: "PATCH" | "PUT" | "POST" | "DELETE";
+  readonly path: string;
+  readonly body?: unknown;
+  /** The type of a patch: merge by default. */
+  readonly type?: "merge-patch" | "strategic-merge-patch";
+}
+
+/** Sends any write. */
+export async function write(
+  { origin, transport }: ApiServer,
+  { method, path, body, type = "merge-patch" }: Write,
+): Promise<Answer> {
+  const media = method === "PATCH" ? `application/${type}+json` : "application/json";
   const response = await transport(
-    new Request(`${origin}/api/v1/namespaces/${namespace}/pods/${name}/resize`, {
-      method: "PATCH",
-      headers: { "content-type": "application/strategic-merge-patch+json" },
-      body: JSON.stringify({ spec: { containers: [{ name: "main", resources: { requests } }] } }),
+    new Request(`${origin}${path}`, {
+      method,
+      headers: { "content-type": media },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
     }),
   );
   const { message = "" } = await response.json();
