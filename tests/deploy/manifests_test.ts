@@ -70,6 +70,17 @@ Deno.test("the example of a sidecar runs by the account, the image and the label
   assertEquals([podfit.restartPolicy, podfit.image], ["Always", `localhost/podfit:${project.version}`]);
   const names: readonly string[] = podfit.env.map(({ name }: Json) => name);
   assertEquals(names.slice(-3), ["POD_NAMESPACE", "POD_NAME", "PODFIT_POD"]);
+  // The app gets no token.
+  const [volume] = spec.volumes;
+  assertEquals([spec.automountServiceAccountToken, spec.containers[0].volumeMounts], [false, undefined]);
+  assertEquals(podfit.volumeMounts, [
+    { name: volume.name, mountPath: "/var/run/secrets/kubernetes.io/serviceaccount", readOnly: true },
+  ]);
+  assertEquals(volume.projected.sources.flatMap((source: Json) => Object.keys(source)), [
+    "serviceAccountToken",
+    "configMap",
+    "downwardAPI",
+  ]);
   const { spec: autoscaler } = objects.find(({ kind }) => kind === "PodResourceAutoscaler");
   assertEquals(autoscaler.excludeContainers, [podfit.name]);
 });

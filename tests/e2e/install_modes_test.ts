@@ -75,14 +75,15 @@ scenario("C54 a sidecar resizes its own pod with exactly its rights, and no toke
       statsSource: "cgroup",
       sidecar: sidecars,
     });
-    const [sidecar, volumes] = [toSidecar(), [{ name: "cgroup", hostPath: { path: "/sys/fs/cgroup" } }]];
+    const sidecar = toSidecar();
+    const volumes = [{ name: "cgroup", hostPath: { path: "/sys/fs/cgroup" } }, TOKEN_VOLUME];
     const web = deployment("web", {
       containers: [LOAD],
       replicas: 2,
       labels: { "podfit.dev/mode": "sidecar" },
       fields: {
         serviceAccountName: "podfit-sidecar",
-        automountServiceAccountToken: true,
+        automountServiceAccountToken: false,
         initContainers: [sidecar],
         volumes,
       },
@@ -92,7 +93,11 @@ scenario("C54 a sidecar resizes its own pod with exactly its rights, and no toke
       autoscaler("web", quickSpec({ target: { kind: "deployment", name: "web" } }, { max: "20m" })),
     ]);
     const pods = await waitForPods(namespace, "app=web", { count: 2 });
-    for (const { metadata: { name } } of pods) await waitForSize({ namespace, name }, 20);
+    for (const { metadata: { name }, spec } of pods) {
+      // The API server adds no token, and the app mounts none.
+      assertEquals(spec.containers.map(({ volumeMounts = [] }) => volumeMounts), [[]]);
+      await waitForSize({ namespace, name }, 20);
+    }
     await waitForLastChange({ namespace, name: "web" }, "cpu.requests 10m -> 20m");
     assertEquals((await readAutoscaler(namespace, "web")).status?.lastScaleAction, "scaleUp");
     await tellTwice(namespace);
@@ -115,6 +120,18 @@ async function waitForSize(pod: { readonly namespace: string; readonly name: str
   }, { timeoutMs: 90_000 });
 }
 
+/** As in deploy/sidecar-example.yaml: for the container podfit alone. */
+const TOKEN_VOLUME = {
+  name: "podfit-token",
+  projected: {
+    sources: [
+      { serviceAccountToken: { path: "token", expirationSeconds: 3607 } },
+      { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
+      { downwardAPI: { items: [{ path: "namespace", fieldRef: { fieldPath: "metadata.namespace" } }] } },
+    ],
+  },
+} as const;
+
 /** podfit as a native sidecar, which reads the cgroups of its node. */
 function toSidecar() {
   const field = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } });
@@ -130,6 +147,9 @@ function toSidecar() {
       { name: "PODFIT_POD", value: "$(POD_NAMESPACE)/$(POD_NAME)" },
       field("PODFIT_NODE", "spec.nodeName"),
     ],
-    volumeMounts: [{ name: "cgroup", mountPath: "/host/cgroup", readOnly: true }],
+    volumeMounts: [
+      { name: "cgroup", mountPath: "/host/cgroup", readOnly: true },
+      { name: TOKEN_VOLUME.name, mountPath: "/var/run/secrets/kubernetes.io/serviceaccount", readOnly: true },
+    ],
   };
 }

@@ -18,6 +18,7 @@ import {
 } from "../../daemon/cluster/parse_objects.ts";
 import { parsePod } from "../../daemon/cluster/parse_pod.ts";
 import type { WorkloadKind } from "../../model/autoscaler.ts";
+import { isOfSidecar } from "../../model/ownership.ts";
 import type { PodFacts } from "../../model/pod.ts";
 import type { ScaledObjectFacts } from "../../model/scaled_object.ts";
 import { parseScaledObject } from "../../resources/scaled_object/scaled_object.ts";
@@ -136,6 +137,8 @@ function textOf(object: Fields, key: string, fallback: string): string {
 export interface WorkloadTemplate extends WorkloadFacts {
   /** A pod of its template, without a node and a status. */
   readonly pod: PodFacts;
+  /** The containers next to a sidecar that mount its token too. */
+  readonly tokenSharers: readonly string[];
 }
 
 /** All three kinds have these fields in the same place. May throw for an object that an API server would not return. */
@@ -148,7 +151,31 @@ function parseWorkloadTemplate(object: unknown, kind: WorkloadKind): WorkloadTem
   return {
     ...parseWorkload({ ...(object as Deployment), metadata: { ...metadata, name, namespace } }, kind),
     pod: { ...pod, containers },
+    tokenSharers: isOfSidecar(pod)
+      ? listTokenSharers(recordOf(recordOf(recordOf(object, "spec"), "template"), "spec"))
+      : [],
   };
+}
+
+const TOKEN_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/** The API server mounts the token into every container, except where the pod says no or has a volume of its own there. */
+function listTokenSharers(podSpec: Fields): readonly string[] {
+  const volumes = listOf(podSpec, "volumes").filter((volume) =>
+    listOf(recordOf(volume, "projected"), "sources").some((source) => isRecord(source["serviceAccountToken"]))
+  ).map((volume) => volume["name"]);
+  const containers = [...listOf(podSpec, "containers"), ...listOf(podSpec, "initContainers")].map((container) => {
+    const mounts = listOf(container, "volumeMounts");
+    const name = textOf(container, "name", "");
+    const isPodfit = name === "podfit" || listOf(container, "env").some((one) => one["name"] === "PODFIT_POD");
+    const hasVolume = mounts.some((mount) => volumes.includes(mount["name"]));
+    return { name, isPodfit, hasVolume, isCovered: mounts.some((mount) => mount["mountPath"] === TOKEN_FOLDER) };
+  });
+  const mountsAll = podSpec["automountServiceAccountToken"] ??
+    !containers.some(({ isPodfit, hasVolume }) => isPodfit && hasVolume);
+  return containers.filter(({ isPodfit, hasVolume, isCovered }) =>
+    !isPodfit && (hasVolume || (mountsAll === true && !isCovered))
+  ).map(({ name }) => name);
 }
 
 /** The API server sets a request that is absent to its limit. */

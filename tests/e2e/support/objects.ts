@@ -59,6 +59,7 @@ export interface PodJson {
 export interface ContainerJson {
   readonly name: string;
   readonly resources?: ResourceLists;
+  readonly volumeMounts?: readonly { readonly mountPath: string }[];
 }
 
 export interface ContainerStatusJson {

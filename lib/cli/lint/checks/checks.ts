@@ -221,6 +221,27 @@ function describeGuaranteed(autoscaler: Autoscaler, alone: Autoscaler["sides"][n
     "limit above its request";
 }
 
+/** One finding for each autoscaler whose target gives podfit's token to other containers than podfit. */
+function checkSidecarTokens({ known }: CheckContext): readonly Relation[] {
+  return listAutoscalers(known).flatMap((autoscaler) => {
+    const { namespace, target } = autoscaler;
+    const workload = target === null ? "unknown" : findWorkload(known, { ...target, namespace });
+    if (typeof workload === "string" || workload.tokenSharers.length === 0) return [];
+    const names = workload.tokenSharers.slice(0, MAX_SHOWN).map(quote).join(", ");
+    const message =
+      `${describeTarget(autoscaler)} mounts the token of its sidecar into ${names} too, with every right of ` +
+      "podfit: set automountServiceAccountToken: false, and mount a projected volume into podfit alone, as " +
+      "deploy/sidecar-example.yaml does";
+    return [{
+      of: toAutoscalerSubject(autoscaler),
+      level: "warning",
+      rule: "sidecar-token",
+      path: "spec.target",
+      message,
+    }];
+  });
+}
+
 const CHECKS: readonly ((look: CheckContext) => readonly Relation[])[] = [
   checkTargets,
   checkOwners,
@@ -229,6 +250,7 @@ const CHECKS: readonly ((look: CheckContext) => readonly Relation[])[] = [
   checkCoupling,
   checkGrowth,
   checkRanges,
+  checkSidecarTokens,
 ];
 
 /** Returns the findings about the subjects. */
