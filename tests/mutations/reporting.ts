@@ -272,11 +272,11 @@ export const REPORTING: Mutations = {
       test: "podfit node-local by cgroups has the rights that it uses, and no others (C54)",
     },
     {
-      breaks: "takes an API server that fails for a missing right",
-      in: "fetchToken",
-      find: "response.status !== 403 && response.status !== 404",
-      replace: "response.status < 400",
-      test: "createKubeletCredential() never gives podfit's own credential because of an API server that fails (C54)",
+      breaks: "sends podfit's own token to kubelets in a pod",
+      in: "chooseKubeletCredential",
+      find: 'kubeletOwnCredential || server.source !== "in-cluster"',
+      replace: "true",
+      test: "C54 in a pod without the right to those tokens kubelets get none, and the reading says what to apply",
     },
     {
       breaks: "dials the metadata service of a cloud",

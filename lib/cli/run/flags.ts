@@ -162,6 +162,13 @@ export const FLAGS = {
       "of the service account podfit-kubelet; elsewhere that of the kubeconfig)",
     parse: optional(toText),
   },
+  kubeletOwnCredential: {
+    flag: "--kubelet-own-credential",
+    value: null,
+    variable: "PODFIT_KUBELET_OWN_CREDENTIAL",
+    help: "in a pod, send kubelets podfit's own token, which may resize pods, instead of tokens of podfit-kubelet",
+    parse: isOn,
+  },
   kubeletPreferredAddressTypes: {
     flag: "--kubelet-preferred-address-types",
     value: "<types>",

@@ -156,12 +156,12 @@ interface KubeletCredential {
 }
 
 /**
- * Chooses the credential for kubelets. In a pod, the token with the right to resize is never sent to a kubelet, where the
- * manifest's other account exists. Rejects when a file cannot be read.
+ * Chooses the credential for kubelets. In a pod, the token with the right to resize is sent to a kubelet only if
+ * --kubelet-own-credential says so. Rejects when a file cannot be read.
  */
 export async function chooseKubeletCredential(
-  { kubeletTokenFile: path }: RunOptions,
-  { server, log, clock }: SummariesContext,
+  { kubeletTokenFile: path, kubeletOwnCredential }: RunOptions,
+  { server, clock }: SummariesContext,
 ): Promise<KubeletCredential> {
   if (path !== null) {
     const authorization = { kind: "tokenFile", path } as const;
@@ -169,18 +169,12 @@ export async function chooseKubeletCredential(
     await readCredential(null);
     return { credential: `the token file "${path}"`, readCredential };
   }
-  if (server.source !== "in-cluster") {
+  if (kubeletOwnCredential || server.source !== "in-cluster") {
     return { credential: `that of ${server.source}`, readCredential: server.getCredential };
   }
   const account = `${server.namespace}/${KUBELET_ACCOUNT}`;
-  const readCredential = createKubeletCredential(server, {
-    clock,
-    onFallback: (why) =>
-      log.warn(
-        `${why}; kubelets get podfit's own credential, which may resize pods: apply deploy/install.yaml, which has that ` +
-          'account and the right to "create" on "serviceaccounts/token" for it',
-      ),
-    onRecovered: () => log.info("Kubelets get a token of their own again", { account }),
-  });
-  return { credential: `tokens of service account "${account}"`, readCredential };
+  return {
+    credential: `tokens of service account "${account}"`,
+    readCredential: createKubeletCredential(server, clock),
+  };
 }

@@ -186,7 +186,16 @@ function getRunEnvironment(getEnv: GetEnv): Environment {
   };
 }
 
-function checkKubelets({ statsSource, kubeletCa, kubeletInsecureTls, kubeletTokenFile }: RunOptions): void {
+function checkKubelets(options: RunOptions): void {
+  const { statsSource, kubeletCa, kubeletInsecureTls, kubeletTokenFile, kubeletOwnCredential } = options;
+  if (kubeletOwnCredential && (kubeletInsecureTls || kubeletTokenFile !== null)) {
+    const [other, why] = kubeletInsecureTls
+      ? ["--kubelet-insecure-tls", "any server at a node's address would get podfit's own token, which may resize pods"]
+      : ["--kubelet-token-file", "kubelets get one token, podfit's own or that of the file"];
+    throw new StartError(
+      `Cannot use --kubelet-own-credential with ${other}: ${why}; leave one of them out (or its variable)`,
+    );
+  }
   if (kubeletCa !== null && kubeletInsecureTls) {
     throw new StartError(
       "Cannot use --kubelet-ca with --kubelet-insecure-tls: the one checks kubelet certificates, the other accepts " +

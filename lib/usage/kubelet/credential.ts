@@ -16,33 +16,20 @@ import { isRecord } from "../../units/untrusted.ts";
 /** The service account of deploy/install.yaml that tokens are asked for, in podfit's own namespace. */
 export const KUBELET_ACCOUNT = "podfit-kubelet";
 
-interface RequestedCredentialOptions {
-  readonly clock: Pick<Clock, "monotonic" | "timeout">;
-  /** The account or the right to its tokens is missing: kubelets get podfit's own credential. Called once. */
-  readonly onFallback: (why: string) => void;
-  /** After `onFallback`: there are tokens now. */
-  readonly onRecovered: () => void;
-}
-
 /**
- * Returns a reader of the credential. Before the first token it rejects, unless the account or the right is missing:
- * podfit's own credential is for clusters without the new manifest, not for an API server that fails.
+ * Returns a reader of the credential. It rejects if there is no valid token, whatever the reason: an answer such as 403
+ * may come from anybody who answers for the API server, so it must not decide that kubelets get podfit's own credential.
  */
-export function createKubeletCredential(server: ApiServer, options: RequestedCredentialOptions): GetCredential {
-  const { clock } = options;
+export function createKubeletCredential(server: ApiServer, clock: Pick<Clock, "monotonic" | "timeout">): GetCredential {
   let held: Held | null = null;
   let asking: Promise<Held> | null = null;
   let failure: { readonly error: unknown; readonly untilMs: number } | null = null;
-  let hasFallenBack = false;
 
   async function renew(): Promise<Held> {
     try {
-      const next = await fetchToken(server, clock);
-      if (next.credential === null && !hasFallenBack) options.onFallback(next.why);
-      if (next.credential !== null && hasFallenBack) options.onRecovered();
-      hasFallenBack = next.credential === null;
+      held = await fetchToken(server, clock);
       failure = null;
-      return held = next;
+      return held;
     } catch (error) {
       failure = { error, untilMs: clock.monotonic() + RETRY_MS };
       throw error;
@@ -51,37 +38,26 @@ export function createKubeletCredential(server: ApiServer, options: RequestedCre
     }
   }
 
-  async function read(rejected: Credential | null): Promise<Held> {
+  return async (rejected) => {
     const nowMs = clock.monotonic();
     const mayAsk = failure === null || nowMs >= failure.untilMs;
-    const isRefused = held !== null && held.credential !== null && rejected !== null &&
-      isDeepEqual(rejected, held.credential);
+    const isRefused = held !== null && rejected !== null && isDeepEqual(rejected, held.credential);
     if (held !== null && nowMs < held.endsAtMs && !isRefused) {
       // The current token is still valid, so no request waits for the next one.
       if (nowMs >= held.renewAtMs && mayAsk) (asking ??= renew()).catch(() => {});
-      return held;
+      return held.credential;
     }
     if (asking === null && !mayAsk) throw failure?.error;
-    return await (asking ??= renew());
-  }
-
-  return async (rejected) => {
-    const { credential } = await read(rejected);
-    return credential ?? await server.getCredential(rejected);
+    return (await (asking ??= renew())).credential;
   };
 }
 
-type Held =
-  & {
-    /** By the monotonic clock. */
-    readonly renewAtMs: number;
-    readonly endsAtMs: number;
-  }
-  & (
-    | { readonly credential: Credential }
-    /** podfit's own credential is used. */
-    | { readonly credential: null; readonly why: string }
-  );
+interface Held {
+  readonly credential: Credential;
+  /** By the monotonic clock. */
+  readonly renewAtMs: number;
+  readonly endsAtMs: number;
+}
 
 const LIFE_SECONDS = 3600;
 
@@ -93,12 +69,10 @@ const TIMEOUT_MS = 5_000;
 /** Limits the requests to the API server: not one for each poll of each node. */
 const RETRY_MS = 10_000;
 
-const FALLBACK_MS = 600_000;
-
 const MAX_ANSWER_BYTES = 256 * 1024;
 
-/** Resolves without a token where the account or the right is missing. */
-async function fetchToken(server: ApiServer, clock: RequestedCredentialOptions["clock"]): Promise<Held> {
+/** Its error says what to apply where the account or the right is missing. */
+async function fetchToken(server: ApiServer, clock: Pick<Clock, "monotonic" | "timeout">): Promise<Held> {
   const { origin, namespace } = server;
   const nowMs = clock.monotonic();
   const url = `${origin}/api/v1/namespaces/${namespace}/serviceaccounts/${KUBELET_ACCOUNT}/token`;
@@ -120,9 +94,12 @@ async function fetchToken(server: ApiServer, clock: RequestedCredentialOptions["
   const answer = parseJsonOrText(await readText(response, { limitBytes: MAX_ANSWER_BYTES, signal }));
   if (response.ok) return toHeld(answer, nowMs);
   const { message } = toApiError(response, answer);
-  const why = `Cannot get a token of service account "${namespace}/${KUBELET_ACCOUNT}": ${response.status} ${message}`;
-  if (response.status !== 403 && response.status !== 404) throw new Error(why);
-  return { credential: null, why, renewAtMs: nowMs + FALLBACK_MS, endsAtMs: Infinity };
+  const advice = response.status === 403 || response.status === 404
+    ? "; apply deploy/install.yaml, which has that account and the right to its tokens, or set --kubelet-own-credential"
+    : "";
+  throw new Error(
+    `Cannot get a token of service account "${namespace}/${KUBELET_ACCOUNT}": ${response.status} ${message}${advice}`,
+  );
 }
 
 /** Computed from the lifetime that the server gave: its clock and podfit's may differ. */

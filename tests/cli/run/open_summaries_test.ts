@@ -22,20 +22,23 @@ Deno.test("C54 in a pod kubelets get tokens of the account that may read usage a
   assertEquals([credential, log], ['tokens of service account "podfit/podfit-kubelet"', []]);
 });
 
-Deno.test("C54 in a pod without the right to those tokens kubelets get podfit's own, and the log says what to grant", async () => {
+Deno.test("C54 in a pod without the right to those tokens kubelets get none, and the reading says what to apply", async () => {
   await using world = await start({ without: ["Role", "RoleBinding"] });
   const { answer, log } = await world.pollAsPod();
+  assert(answer.kind === "failed" && answer.reason === "unauthorized", JSON.stringify(answer));
+  assertMatch(answer.message, /Cannot get a token of service account "podfit\/podfit-kubelet": 403 .*; apply deploy/);
+  assertEquals(log, []);
+});
+
+Deno.test("C54 in a pod kubelets get podfit's own token only with --kubelet-own-credential", async () => {
+  await using world = await start({ without: ["Role", "RoleBinding"] });
+  const { answer, credential } = await world.pollAsPod(["--kubelet-own-credential"]);
   assert(answer.kind === "failed" && answer.reason === "forbidden", JSON.stringify(answer));
   assertMatch(
     answer.message,
     /user=system:serviceaccount:podfit:podfit, .*grant that user the verb "get" on "nodes\/stats"/,
   );
-  assertEquals(log.length, 1);
-  assertStringIncludes(log[0] ?? "", 'WARN Cannot get a token of service account "podfit/podfit-kubelet": 403');
-  assertStringIncludes(
-    log[0] ?? "",
-    "kubelets get podfit's own credential, which may resize pods: apply deploy/install.yaml",
-  );
+  assertEquals(credential, "that of in-cluster");
 });
 
 Deno.test("C54 with a kubeconfig kubelets get its credential, or the token of --kubelet-token-file", async () => {
@@ -92,10 +95,10 @@ async function start({ without = [] }: { readonly without?: readonly string[] } 
     return { answer: await source.fetchSummary(node, NEVER), log: lines };
   }
   /** With the credential that a pod chooses; as a pod would dial no node of its own machine, from outside. */
-  async function pollAsPod() {
+  async function pollAsPod(args: readonly string[] = []) {
     const { log, lines } = collectLog();
     const server = { ...podfit, source: "in-cluster", namespace: "podfit" };
-    const chosen = await chooseKubeletCredential(await readOptions([]), { server, log, clock: systemClock });
+    const chosen = await chooseKubeletCredential(await readOptions(args), { server, log, clock: systemClock });
     using source = openDirectSource(podfit, { clock: systemClock, getCredential: chosen.readCredential });
     return { answer: await source.fetchSummary(node, NEVER), log: lines, credential: chosen.credential };
   }

@@ -19,6 +19,7 @@ const DEFAULTS: RunOptions = {
   kubeletCa: null,
   kubeletInsecureTls: false,
   kubeletTokenFile: null,
+  kubeletOwnCredential: false,
   kubeletPreferredAddressTypes: ["InternalIP"],
   limits: {
     minPollIntervalMs: null,
@@ -70,6 +71,7 @@ Deno.test("each flag and its variable mean the same", async () => {
     ["kubeletCa", "/ca.crt", { kubeletCa: "/ca.crt" }],
     ["kubeletInsecureTls", null, { kubeletInsecureTls: true }],
     ["kubeletTokenFile", "/token", { kubeletTokenFile: "/token" }],
+    ["kubeletOwnCredential", null, { kubeletOwnCredential: true }],
     ["kubeletPreferredAddressTypes", "Hostname, InternalIP", {
       kubeletPreferredAddressTypes: ["Hostname", "InternalIP"],
     }],
@@ -245,6 +247,14 @@ Deno.test("a CA for kubelets and no check of them contradict each other", async 
   const message = await refuse(["--kubelet-ca=/ca.crt"], { PODFIT_KUBELET_INSECURE_TLS: "true" });
   assertStringIncludes(message, "Cannot use --kubelet-ca with --kubelet-insecure-tls: ");
   assertEquals((await read(["--kubelet-ca=/c"], { PODFIT_KUBELET_INSECURE_TLS: "false" })).kubeletCa, "/c");
+});
+
+Deno.test("podfit's own token for kubelets goes to no unchecked kubelet, and not with another token (C54)", async () => {
+  for (const other of ["--kubelet-insecure-tls", "--kubelet-token-file"]) {
+    const args = [other, ...other === "--kubelet-token-file" ? ["/t"] : []];
+    const message = await refuse(args, { PODFIT_KUBELET_OWN_CREDENTIAL: "true" });
+    assertStringIncludes(message, `Cannot use --kubelet-own-credential with ${other}: `);
+  }
 });
 
 Deno.test("a certificate and its key go together", async () => {
