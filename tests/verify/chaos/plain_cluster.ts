@@ -62,6 +62,11 @@ const IDS = {
   deployments: "apps/deployments",
   podresourceautoscalers: "keda.kedify.io/podresourceautoscalers",
   customresourcedefinitions: "apiextensions.k8s.io/customresourcedefinitions",
+  leases: "coordination.k8s.io/leases",
+  scaledobjects: "keda.sh/scaledobjects",
+  secrets: "/secrets",
+  triggerauthentications: "keda.sh/triggerauthentications",
+  clustertriggerauthentications: "keda.sh/clustertriggerauthentications",
 } as const;
 /** A resource that a plain cluster has. */
 export type Plural = keyof typeof IDS;

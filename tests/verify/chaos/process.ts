@@ -166,10 +166,10 @@ export class PodfitProcess implements AsyncDisposable {
     return address === undefined ? null : `http://${address}`;
   }
 
-  /** The status of /healthz, /readyz and the like; 0 where there is no answer within two seconds. */
-  async ask(path: string): Promise<number> {
+  /** The status of /healthz, /readyz and the like; 0 where there is no answer in time. */
+  async ask(path: string, withinMs = 2000): Promise<number> {
     try {
-      const response = await fetch(`${this.origin}${path}`, { signal: AbortSignal.timeout(2000) });
+      const response = await fetch(`${this.origin}${path}`, { signal: AbortSignal.timeout(withinMs) });
       await response.body?.cancel();
       return response.status;
     } catch {
