@@ -4,7 +4,7 @@ import { deployment } from "../../e2e/support/workloads.ts";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
 import { limitScaledObject } from "../../../lib/daemon/cluster/scaled_objects.ts";
 import { NO_OPERATOR_LIMITS } from "../../../lib/resources/pod_resource_autoscaler/parse.ts";
-import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";
+import { parseScaledObject, parseWithoutRun } from "../../../lib/resources/scaled_object/scaled_object.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { CPU_50, hpa, replicasBy, ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
 
