@@ -224,7 +224,9 @@ export function createControllers(options: ControllersOptions): Runnable {
   function isAlive(): CheckResult {
     const problems = nodes.listStuck().map((node) => `the loop of node "${node}" is stuck`);
     if (statusLoop.isStuck || replicas?.isStuck() === true) problems.push("the status loop is stuck");
-    return problems.length === 0 ? { ok: true, message: "ok" } : { ok: false, message: problems.join("\n") };
+    return problems.length === 0
+      ? { ok: true, message: "ok" }
+      : { ok: false, message: problems.join("\n"), reason: "a loop is stuck" };
   }
 
   async function run(signal: AbortSignal): Promise<void> {

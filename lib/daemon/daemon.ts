@@ -152,6 +152,10 @@ export function createDaemon(options: DaemonOptions): Daemon {
   });
   const parts = [leadership, leadership === null || isOfPart ? newControllers(queued, null) : null]
     .filter((part) => part !== null);
+  const isReady = (): CheckResult => {
+    const result = observer.isReady();
+    return result.ok && leadership !== null && !isOfPart ? leadership.isReady() : result;
+  };
   const sweepFailures = async (ending: AbortSignal) => {
     // A standby watches too. Controllers forget a deleted autoscaler themselves.
     using _subscription = observer.subscribe({
@@ -159,17 +163,18 @@ export function createDaemon(options: DaemonOptions): Daemon {
       onDropped: (pod) => flightRecorder?.dropPod(pod),
       onAutoscalerGone: (gone) => metrics.forget(gone),
     });
+    let wasReady: boolean | null = null;
     while (!ending.aborted) {
       failureLog.sweep();
+      const { ok, message } = isReady();
+      if (ok !== wasReady) log.info(ok ? "Ready" : "Not ready", ok ? {} : { reasons: message });
+      wasReady = ok;
       await clock.sleep(SWEEP_MS, ending).catch(() => {});
     }
   };
   return {
     isAlive: () => parts.map((part) => part.isAlive()).find(({ ok }) => !ok) ?? { ok: true, message: "ok" },
-    isReady() {
-      const result = observer.isReady();
-      return result.ok && leadership !== null && !isOfPart ? leadership.isReady() : result;
-    },
+    isReady,
     run() {
       const others = [sweepFailures, ...(flightRecorder ? [flightRecorder.run] : [])];
       return endInTime(runTogether([observer.run, ...parts.map(({ run }) => run), ...others], signal), options);

@@ -12,8 +12,10 @@ import type { AutoscalerName } from "./metrics/metrics.ts";
 /** The result of a liveness or readiness check. */
 export interface CheckResult {
   readonly ok: boolean;
-  /** The reasons, one per line. */
+  /** The reasons with names of objects, one per line. Only readers with a right and the log get them. */
   readonly message: string;
+  /** A few words for any client, without names. */
+  readonly reason?: string;
 }
 
 /** A part of the daemon that runs once, from its start until its signal. */

@@ -106,14 +106,16 @@ export function createLeadership(options: LeadershipOptions): Leadership {
         return {
           ok: false,
           message: `waiting for the first answer about Lease "${subject}"${failure && `: ${failure}`}`,
+          reason: "waiting for the first answer about the Lease",
         };
       }
       // A process that cannot read or write the Lease cannot take over.
-      if (isRefused) return { ok: false, message: `cannot become leader: ${failure}` };
+      if (isRefused) return { ok: false, message: `cannot become leader: ${failure}`, reason: "cannot become leader" };
       const leader = election.holder();
       return {
         ok: true,
         message: `standby: ${leader === null || leader === identity ? "no pod" : `"${leader}"`} leads`,
+        reason: "standby",
       };
     },
     async run(signal) {

@@ -81,7 +81,7 @@ Deno.test("a standby knows the cluster, polls nothing, writes nothing, and is re
   await pair.advance(60);
   const { a, b } = pair;
   assertEquals([isLeading(a), isLeading(b), readsUsage(a), readsUsage(b)], [true, false, true, false]);
-  assertEquals(b.daemon.isReady(), { ok: true, message: 'standby: "a" leads' });
+  assertEquals(b.daemon.isReady(), { ok: true, message: 'standby: "a" leads', reason: "standby" });
   assertEquals([a.daemon.isReady(), b.daemon.isAlive()], [{ ok: true, message: "ok" }, { ok: true, message: "ok" }]);
   assertEquals(b.series("podfit_api_requests_total").filter((line) => !/verb="(get|watch)"|"leases"/.test(line)), []);
   assertEquals(messages(a, "INFO").filter((message) => /Leading|standby/.test(message)), ["Leading"]);

@@ -1,5 +1,5 @@
 /** A whole daemon in memory: restarts, deletions, a failing API server, health, and its end. */
-import { assert, assertEquals, assertRejects } from "#assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "#assert";
 import { autoscalerObject, deploymentObject, podObject } from "../support/api_objects.ts";
 import { busyRun, Run } from "../support/daemon_run.ts";
 import { settleEventLoop } from "../support/virtual_clock.ts";
@@ -234,7 +234,11 @@ Deno.test("isAlive() stays true while writes of many statuses are slow, and says
   run.clock.timeout = () => ({ signal: new AbortController().signal, [Symbol.dispose]() {} });
   run.api.remove("pods", "web-1");
   await run.advance(65);
-  assertEquals(run.daemon.isAlive(), { ok: false, message: "the status loop is stuck" });
+  assertEquals(run.daemon.isAlive(), {
+    ok: false,
+    message: "the status loop is stuck",
+    reason: "a loop is stuck",
+  });
   run.clock.timeout = timeout;
 });
 
@@ -246,7 +250,11 @@ Deno.test("isAlive() names the node whose loop does not turn, until it turns aga
   await run.advance(60);
   assertEquals(run.daemon.isAlive().ok, true);
   await run.advance(10);
-  assertEquals(run.daemon.isAlive(), { ok: false, message: 'the loop of node "node1" is stuck' });
+  assertEquals(run.daemon.isAlive(), {
+    ok: false,
+    message: 'the loop of node "node1" is stuck',
+    reason: "a loop is stuck",
+  });
   release();
   await run.advance(1);
   assertEquals(run.daemon.isAlive().ok, true);
@@ -256,7 +264,10 @@ Deno.test("isReady() names the lists that are still waited for, and no status is
   await using run = busyRun();
   run.api.intercept = ({ path }) => path.endsWith("/deployments") ? new Response("no", { status: 503 }) : null;
   await run.advance(10);
-  assertEquals(run.daemon.isReady(), { ok: false, message: "waiting for the first list of /apis/apps/v1/deployments" });
+  const message = "waiting for the first list of /apis/apps/v1/deployments";
+  assertEquals(run.daemon.isReady(), { ok: false, message, reason: "waiting for the first lists" });
+  const reasons = run.log.filter(({ message }) => message === "Not ready").map(({ reasons }) => reasons);
+  assertStringIncludes(reasons.join(), "waiting for the first list of ");
   assertEquals([run.status(), run.events], [{}, []], "a target that was not listed yet is not missing");
   run.api.intercept = () => null;
   await run.advance(60);

@@ -68,7 +68,11 @@ Deno.test("a list that was not heard of for five minutes is told in log, readine
   await passMinutes(run, 6);
   run.use({ "web-1": { cpu: 150 } });
   await run.advance(60);
-  assertEquals(run.daemon.isReady(), { ok: false, message: `${AUTOSCALERS} is stale: the last report came 661 s ago` });
+  assertEquals(run.daemon.isReady(), {
+    ok: false,
+    message: `${AUTOSCALERS} is stale: the last report came 661 s ago`,
+    reason: "lists are stale",
+  });
   const conditions = ["Ready", "Active", "Scaling", "Metrics", "Limited"];
   const unknown = ["Unknown Stale", "Unknown Stale", "False Idle", "Unknown Stale", "Unknown Stale"];
   assertEquals(conditions.map((type) => run.condition(type)), unknown);

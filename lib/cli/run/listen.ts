@@ -42,7 +42,7 @@ export async function listen(options: RunOptions, context: ListenContext): Promi
     );
   }
   await using listening = new AsyncDisposableStack();
-  const main = createHandler([healthRoutes(verdicts), metricsRoutes(metrics, { checkReader })]);
+  const main = createHandler([healthRoutes(verdicts, checkReader), metricsRoutes(metrics, { checkReader })]);
   const common = { ...context, readIdentity, metricsAuth: options.metricsAuth };
   listening.use(serveOn(main, { ...common, ...options.listen, flag: "--listen", said: "Listening" }));
   const { debugListen } = options;

@@ -129,7 +129,7 @@ async function orNullIfAborted<T>(work: Promise<T>, signal: AbortSignal): Promis
 function createStartingVerdicts(reason: string): Verdicts {
   return {
     isAlive: () => ({ ok: true, message: "ok" }),
-    isReady: () => ({ ok: false, message: `starting: ${reason}` }),
+    isReady: () => ({ ok: false, message: `starting: ${reason}`, reason: "starting" }),
   };
 }
 
@@ -137,7 +137,8 @@ function createStartingVerdicts(reason: string): Verdicts {
 async function runDisabled(shell: RunContext): Promise<void> {
   const { options, log, signal } = shell;
   log.warn("podfit is disabled and does nothing: set PRA_ENABLED=true to enable it");
-  const ok = () => ({ ok: true, message: "disabled: PRA_ENABLED is not true" });
+  const reason = "disabled: PRA_ENABLED is not true";
+  const ok = () => ({ ok: true, message: reason, reason });
   let checkReader = NO_API_SERVER;
   await using _http = await listen(options, {
     ...shell,

@@ -168,7 +168,9 @@ export function createObserver(
         `${path} is stale: the last report came ${ageSeconds} s ago`
       );
       if (unlisted.length > 0) problems.unshift(`waiting for the first list of ${unlisted.join(", ")}`);
-      return problems.length === 0 ? { ok: true, message: "ok" } : { ok: false, message: problems.join("\n") };
+      if (problems.length === 0) return { ok: true, message: "ok" };
+      const reason = unlisted.length > 0 ? "waiting for the first lists" : "lists are stale";
+      return { ok: false, message: problems.join("\n"), reason };
     },
     areNodesListed: () => isListed("nodes", ""),
     isKnown: ({ uid, namespace }) => cache.findAutoscaler(uid, namespace) !== null,

@@ -53,16 +53,25 @@ export interface HealthRoutesOptions {
   readonly isReady: () => CheckResult;
 }
 
-/** Returns the routes `/healthz` and `/readyz` for the probes of a kubelet: 200 or 503, with one reason per line. */
-export function healthRoutes({ isAlive, isReady }: HealthRoutesOptions): readonly Route[] {
+/**
+ * Returns the routes `/healthz` and `/readyz` for the probes of a kubelet: 200 or 503, with a few words. A reader with
+ * the right to `/metrics` gets the reasons with names, if readers are checked.
+ */
+export function healthRoutes(
+  { isAlive, isReady }: HealthRoutesOptions,
+  checkReader: CheckReader | null = null,
+): readonly Route[] {
+  const answer = async (context: Context, { ok, message, reason }: CheckResult, failed: string) => {
+    // A probe sends no token, so it never waits for a review.
+    const token = checkReader === null ? undefined : context.req.header("authorization");
+    const access = token === undefined ? null : await checkReader?.(token, METRICS_PATH);
+    const short = ok ? reason ?? "ok" : [failed, ...reason === undefined ? [] : [reason]].join(": ");
+    return context.text(`${access?.kind === "allowed" ? message : short}\n`, ok ? 200 : 503);
+  };
   return [
-    { path: "/healthz", about: "is the process alive", answer: (context) => answerCheck(context, isAlive()) },
-    { path: "/readyz", about: "is it ready to work", answer: (context) => answerCheck(context, isReady()) },
+    { path: "/healthz", about: "is the process alive", answer: (context) => answer(context, isAlive(), "not alive") },
+    { path: "/readyz", about: "is it ready to work", answer: (context) => answer(context, isReady(), "not ready") },
   ];
-}
-
-function answerCheck(context: Context, { ok, message }: CheckResult): Response {
-  return context.text(`${message}\n`, ok ? 200 : 503);
 }
 
 interface MetricsRoutesOptions {

@@ -88,7 +88,7 @@ export function createReporter({ metrics, ...options }: ReporterOptions): Runnab
 
   function isAlive(): CheckResult {
     return statusLoop.isStuck
-      ? { ok: false, message: "the status loop of all nodes does not turn" }
+      ? { ok: false, message: "the status loop of all nodes does not turn", reason: "a loop is stuck" }
       : { ok: true, message: "ok" };
   }
 

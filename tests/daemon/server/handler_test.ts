@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "#asse
 import { createHandler, type Handler, healthRoutes, metricsRoutes } from "../../../lib/daemon/server/routes.ts";
 import { serve } from "../../../lib/daemon/server/serve.ts";
 import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
-import type { Access } from "../../../lib/daemon/server/reader_access.ts";
+import type { Access, CheckReader } from "../../../lib/daemon/server/reader_access.ts";
 import type { CheckResult } from "../../../lib/daemon/health.ts";
 import { settleEventLoop, VirtualClock } from "../../support/virtual_clock.ts";
 
@@ -51,12 +51,20 @@ Deno.test("createHandler() answers each path with its status", async () => {
   }
 });
 
-Deno.test("/healthz and /readyz answer 503 with the reasons, each for its own verdict", async () => {
-  const bad: CheckResult = { ok: false, message: "pods: not listed yet\nusage: no source" };
+Deno.test("/healthz and /readyz answer 503 with a few words, each for its own verdict, and name nothing", async () => {
+  const bad: CheckResult = {
+    ok: false,
+    message: 'Lease "podfit/podfit": held by "podfit-1"',
+    reason: "lists are stale",
+  };
+  const bare: CheckResult = { ok: false, message: 'the loop of node "n1" is stuck' };
+  const standby: CheckResult = { ok: true, message: 'standby: "podfit-1" leads', reason: "standby" };
   const cases: readonly (readonly [string, Parameters<typeof handlerOf>[0], number, string])[] = [
-    ["/readyz", { ready: bad }, 503, "pods: not listed yet\nusage: no source\n"],
+    ["/readyz", { ready: bad }, 503, "not ready: lists are stale\n"],
+    ["/readyz", { ready: bare }, 503, "not ready\n"],
+    ["/readyz", { ready: standby }, 200, "standby\n"],
     ["/healthz", { ready: bad }, 200, "ok\n"],
-    ["/healthz", { alive: bad }, 503, "pods: not listed yet\nusage: no source\n"],
+    ["/healthz", { alive: bare }, 503, "not alive\n"],
     ["/readyz", { alive: bad }, 200, "ok\n"],
   ];
   for (const [path, verdicts, status, body] of cases) {
@@ -64,6 +72,23 @@ Deno.test("/healthz and /readyz answer 503 with the reasons, each for its own ve
     assertEquals((await ask(handler, path)).slice(0, 2), [status, body]);
     assertEquals((await ask(handler, path, "HEAD")).slice(0, 2), [status, ""]);
   }
+});
+
+Deno.test("/readyz gives names to a reader with the right to /metrics alone, and asks nobody about a probe", async () => {
+  const ready: CheckResult = { ok: true, message: 'standby: "podfit-1" leads', reason: "standby" };
+  const seen: unknown[] = [];
+  const checkReader: CheckReader = (authorization, path) => {
+    seen.push([authorization, path]);
+    return Promise.resolve(authorization === "Bearer good" ? { kind: "allowed" } : { kind: "unknownReader" });
+  };
+  const handler = createHandler([healthRoutes({ isAlive: () => OK, isReady: () => ready }, checkReader)]);
+  const read = async (headers: Record<string, string>) =>
+    await (await handler(new Request("http://podfit/readyz", { headers }))).text();
+  assertEquals(await read({}), "standby\n");
+  assertEquals(seen, []);
+  assertEquals(await read({ authorization: "Bearer bad" }), "standby\n");
+  assertEquals(await read({ authorization: "Bearer good" }), 'standby: "podfit-1" leads\n');
+  assertEquals(seen, [["Bearer bad", "/metrics"], ["Bearer good", "/metrics"]]);
 });
 
 Deno.test("/metrics is the Prometheus text format", async () => {
