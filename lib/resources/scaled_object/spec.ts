@@ -4,7 +4,7 @@
  * It also checks which parts must not be combined.
  */
 import { type Fallback, FALLBACK_BEHAVIORS, type ScaledObject, type Target } from "../../model/scaled_object.ts";
-import { ANY_TEXT, type Fields, type Findings, openObject } from "../../units/fields.ts";
+import { ANY_TEXT, type Fields, type Findings, NAME_RULE, openObject } from "../../units/fields.ts";
 import { addProblem, type Problem } from "../../units/untrusted.ts";
 import { parseAdvanced, usesModifiers } from "./advanced.ts";
 import { isResourceType } from "./metadata.ts";
@@ -104,9 +104,10 @@ const WORKLOAD_RULE = {
   rule: `must be the name of a workload, without "/" and "%"`,
 };
 
+/** The group becomes a part of a path of the API server, so it must not be "..". */
 const API_VERSION_RULE = {
   max: 253,
-  pattern: /^([A-Za-z0-9.-]+\/)?[A-Za-z0-9]+$/,
+  pattern: new RegExp(`^(${NAME_RULE.pattern.source.slice(1, -1)}/)?[A-Za-z0-9]+$`),
   rule: "must be a group and a version, such as apps/v1",
 };
 

@@ -69,6 +69,30 @@ Deno.test("parseScaledObject() fills in every default (R2)", () => {
   });
 });
 
+Deno.test("parseScaledObject() takes no group that is a path: the API server would be asked for /metrics or /version (R6)", () => {
+  const paths = [
+    "../metrics",
+    "./v1",
+    "a..b/v1",
+    ".a/v1",
+    "a./v1",
+    "-/v1",
+    "Apps/v1",
+    "apps/..",
+    "/v1",
+    "..",
+    "apps//v1",
+  ];
+  for (const apiVersion of paths) {
+    const { problems } = parseScaledObject(toScaledObject({ "spec.scaleTargetRef.apiVersion": apiVersion }));
+    assertEquals(problems.map(({ path }) => path), ["spec.scaleTargetRef.apiVersion"], apiVersion);
+  }
+  for (const apiVersion of ["v1", "apps/v1", "argoproj.io/v1alpha1", "a-b.c1.example/v2beta2"]) {
+    const { problems } = parseScaledObject(toScaledObject({ "spec.scaleTargetRef.apiVersion": apiVersion }));
+    assertEquals(problems, [], apiVersion);
+  }
+});
+
 Deno.test("parseScaledObject() reads every field of the spec, times in ms (R2)", () => {
   const { triggers: _, annotations: _annotations, ...rest } = parse({
     "metadata": {
