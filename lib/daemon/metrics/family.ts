@@ -129,11 +129,26 @@ export function formatHeader({ name, help, kind }: FamilyRow): string {
   return `# HELP ${name} ${help.replace(/[\\\n]/g, escape)}\n# TYPE ${name} ${kind}\n`;
 }
 
-/** Returns the named labels in their order: `resource="cpu",side="requests"`. */
+/** Names of objects have at most 253 characters. */
+const MAX_VALUE_LENGTH = 256;
+
+/**
+ * Shortens a long value and adds its hash, so that two values rarely become one. One tenant's value must not make
+ * Prometheus refuse the page of all.
+ */
+function limitValue(value: string): string {
+  if (value.length <= MAX_VALUE_LENGTH) return value;
+  let hash = 0;
+  for (let index = 0; index < value.length; index++) hash = (Math.imul(hash, 31) + value.charCodeAt(index)) >>> 0;
+  const end = `~${hash.toString(16).padStart(8, "0")}`;
+  return value.slice(0, MAX_VALUE_LENGTH - end.length) + end;
+}
+
+/** Returns the named labels in their order: `resource="cpu",side="requests"`. Values have at most 256 characters. */
 export function formatLabels(names: readonly string[], labels: Readonly<Record<string, string>>): string {
   let text = "";
   for (const name of names) {
-    const value = labels[name] ?? "";
+    const value = limitValue(labels[name] ?? "");
     text += `${text === "" ? "" : ","}${name}="${MUST_ESCAPE.test(value) ? value.replace(/[\\\n"]/g, escape) : value}"`;
   }
   return text;

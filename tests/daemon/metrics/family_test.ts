@@ -80,3 +80,16 @@ Deno.test("Family puts the constant labels before all others", () => {
   family.record({ namespace: "a", name: "b", reason: "c" }, 1);
   assertEquals(samples(family), [String.raw`c{id="x\"",namespace="a",name="b",reason="c"} 1`]);
 });
+
+Deno.test("Family keeps label values to 256 characters, different ones different, and forgets their owner (C52)", () => {
+  const family = new Family(COUNTER);
+  const long = "x".repeat(65_536);
+  for (const reason of ["y".repeat(256), long, `${long}z`]) family.record({ namespace: "a", name: long, reason }, 1);
+  const values = samples(family).map((line) => /reason="([^"]*)"/.exec(line)?.[1] ?? "");
+  assertEquals(values[0], "y".repeat(256));
+  assertEquals(values.map(({ length }) => length), [256, 256, 256]);
+  assertEquals(new Set(values).size, 3);
+  assertEquals(samples(family).every(({ length }) => length < 600), true);
+  family.forget({ namespace: "a", name: long });
+  assertEquals(samples(family), []);
+});
