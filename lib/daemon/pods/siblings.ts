@@ -107,7 +107,9 @@ export class SiblingIndex {
     const found: SettledPod[] = [];
     const revisions = this.#revisions.get(autoscaler);
     let looks = 0;
-    for (const [name, revision] of [...revisions ?? []].sort(([a]) => a === wanted.revision ? -1 : 0)) {
+    for (const name of new Set([wanted.revision, ...revisions?.keys() ?? []])) {
+      const revision = revisions?.get(name);
+      if (revision === undefined) continue;
       if (name !== wanted.revision && !hasTemplate(revision, wanted.container)) continue;
       for (const one of revision.pods.values()) {
         if (found.length >= MAX_SIBLINGS || looks++ >= MAX_LOOKUPS) return found;

@@ -100,6 +100,15 @@ Deno.test("read() counts those of the pod's own revision first, and of many sibl
     Array.from({ length: 150 }, (_, at) => member(`${revision}-${at}`, { revision, cpu }));
   const known = member("rs/0-0", { revision: "rs/0" });
   assertEquals(inherits(index(known, NEW, ...many("rs/0", 110), ...many("rs/1", 190))), [100, 190]);
+  // The own revision comes first wherever it stands: before, between and after twenty others.
+  for (let place = 0; place <= 20; place++) {
+    const others = Array.from({ length: 20 }, (_, at) => [
+      member(`old/${at}-0`, { revision: `old/${at}` }),
+      ...Array.from({ length: 9 }, (_, one) => member(`old/${at}-${one + 1}`, { revision: `old/${at}`, cpu: 110 })),
+    ]);
+    const pods = [...others.slice(0, place).flat(), ...many("rs/1", 190), ...others.slice(place).flat()];
+    assertEquals(inherits(index(...pods, NEW)), [100, 190], `place ${place}`);
+  }
 });
 
 Deno.test("read() ends its look after a thousand pods (L40)", () => {
