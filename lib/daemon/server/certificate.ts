@@ -7,6 +7,7 @@ import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import { readPem } from "../../kube/config/certificates.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { waitAtMost } from "../../runtime/tasks.ts";
+import { isDeepEqual } from "../../units/equality.ts";
 import { type ByteStream, type GetIdentity, type Identity, writeAll } from "./serve.ts";
 
 export interface CertificateOptions {
@@ -25,18 +26,24 @@ export interface CertificateOptions {
  */
 export async function openCertificate(options: CertificateOptions): Promise<GetIdentity> {
   const { clock, onRenewed, onRefused } = options;
-  let pair = await readKeyPair(options);
+  let pair = checkKeyPair(await readKeyPair(options), options);
   let identity = createIdentity(pair);
   let readMs = clock.monotonic();
   let refused = "";
   let reading: Promise<void> | null = null;
 
+  /** `null` = the files are those in use. They are not checked again, because a check opens a socket. */
+  async function readChanged(): Promise<KeyPair | null> {
+    const next = await readKeyPair(options);
+    return isDeepEqual(next, pair) ? null : checkKeyPair(next, options);
+  }
+
   async function readAgain(): Promise<void> {
     try {
       // The files may have been replaced between the two reads. Then the second try reads the new ones.
-      const next = await readKeyPair(options).catch(() => readKeyPair(options));
+      const next = await readChanged().catch(readChanged);
       refused = "";
-      if (next.cert === pair.cert && next.key === pair.key) return;
+      if (next === null) return;
       identity = createIdentity(next);
       pair = next;
       onRenewed();
@@ -69,10 +76,14 @@ interface KeyPair {
 }
 
 async function readKeyPair({ certPath, keyPath }: CertificateOptions): Promise<KeyPair> {
-  const pair = {
+  return {
     cert: await readPem({ kind: "file", path: certPath }, "--tls-cert-file"),
     key: await readPem({ kind: "file", path: keyPath }, "--tls-private-key-file"),
   };
+}
+
+/** Returns the pair. Throws if it cannot be used. */
+function checkKeyPair(pair: KeyPair, { certPath, keyPath }: CertificateOptions): KeyPair {
   try {
     // This is the only function of Deno that says what is wrong with the files.
     Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...pair }).close();

@@ -107,3 +107,28 @@ Deno.test("openCertificate() names a file that is not there", async () => {
     'Cannot read --tls-private-key-file "/nonexistent/tls.key"',
   );
 });
+
+Deno.test("openCertificate() opens no socket to check files that have not changed", async () => {
+  await using files = await mountCertificate(one);
+  const { clock, said, options } = listenTo(files);
+  const { listenTls } = Deno;
+  let checks = 0;
+  Deno.listenTls = (...args) => {
+    checks++;
+    return listenTls(...args);
+  };
+  try {
+    const read = await openCertificate(options);
+    for (let time = 0; time < 10; time++) {
+      await clock.advance(10_000);
+      await read();
+    }
+    assertEquals([checks, said], [1, []]);
+    await files.swap(other);
+    await clock.advance(10_000);
+    await read();
+    assertEquals([checks, said], [2, ["renewed"]]);
+  } finally {
+    Deno.listenTls = listenTls;
+  }
+});
