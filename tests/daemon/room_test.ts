@@ -104,3 +104,24 @@ for (const [sentence, gitVersion, kubelet, expected] of VERSIONS) {
     assertEquals(run.log.some(({ reason }) => reason === "Unsupported"), !expected);
   });
 }
+
+Deno.test("createDaemon() notices within 10 min that the API server was upgraded, and keeps what it knew without an answer (L33)", async () => {
+  const side = { scaleUpThreshold: 80, scaleDownThreshold: 40, targetUtilization: 60 };
+  await using run = new Run({ autoscalers: [autoscalerObject({ policy: { memory: { limits: side } } })] });
+  run.kubelet.use({ "web-1": { cpu: 60, memoryMi: 20 } });
+  run.api.put("nodes", sizedNode("8", "v1.34.2"));
+  let gitVersion: string | null = "v1.33.4";
+  run.api.intercept = ({ path }) =>
+    !path.startsWith("/version")
+      ? null
+      : gitVersion === null
+      ? new Response("", { status: 503 })
+      : Response.json({ gitVersion });
+  await run.advance(1200);
+  gitVersion = null;
+  await run.advance(1200);
+  assertEquals(run.resizes.length, 0);
+  gitVersion = "v1.34.2";
+  await run.advance(600 + 60);
+  assertEquals(run.resizes.length, 1);
+});

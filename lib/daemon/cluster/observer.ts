@@ -185,8 +185,8 @@ export function createObserver(
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
     async run(signal) {
-      const asked = fetchServerVersion(options, signal).then((version) => serverVersion = version);
-      await Promise.all([asked, watches.run(signal)]);
+      const asking = watchServerVersion(options, signal, (version) => serverVersion = version);
+      await Promise.all([asking, watches.run(signal)]);
     },
   };
 }
@@ -197,6 +197,22 @@ interface VersionOptions extends Pick<ApiServer, "origin" | "transport"> {
 
 const VERSION_TIMEOUT_MS = 10_000;
 
+/** A control plane may be upgraded or rolled back at any time. */
+const VERSION_INTERVAL_MS = 600_000;
+
+/** Gives the API server's version now and every 10 min. It keeps the last one while the server does not answer. */
+async function watchServerVersion(
+  options: VersionOptions,
+  signal: AbortSignal,
+  onVersion: (version: string) => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    const version = await fetchServerVersion(options, signal);
+    if (version !== null) onVersion(version);
+    await options.clock.sleep(VERSION_INTERVAL_MS, signal).catch(() => {});
+  }
+}
+
 /** Returns the API server's version, such as `v1.36.3`; `null` if it does not answer. Never rejects. Clauses: L33. */
 async function fetchServerVersion(options: VersionOptions, signal: AbortSignal): Promise<string | null> {
   try {
@@ -206,7 +222,7 @@ async function fetchServerVersion(options: VersionOptions, signal: AbortSignal):
     });
     return data?.gitVersion ?? null;
   } catch {
-    // It is asked once. Without an answer, podfit relies on refusals.
+    // Without an answer, podfit relies on refusals.
     return null;
   }
 }
