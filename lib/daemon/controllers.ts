@@ -222,7 +222,8 @@ export function createControllers(options: ControllersOptions): Runnable {
   };
 
   function isAlive(): CheckResult {
-    const problems = nodes.listStuck().map((node) => `the loop of node "${node}" is stuck`);
+    const stuck = nodes.listStuck();
+    const problems = stuck.length < nodes.size ? [] : stuck.map((node) => `the loop of node "${node}" is stuck`);
     if (statusLoop.isStuck || replicas?.isStuck() === true) problems.push("the status loop is stuck");
     return problems.length === 0
       ? { ok: true, message: "ok" }
@@ -240,7 +241,10 @@ export function createControllers(options: ControllersOptions): Runnable {
       await using _nodes = nodes;
       const sweeping = statusLoop.run(status, {
         signal,
-        before: () => metrics.setTracked({ pods: cache.trackedPods.size, nodePollers: nodes.size }),
+        before() {
+          nodes.restartStuck();
+          metrics.setTracked({ pods: cache.trackedPods.size, nodePollers: nodes.size });
+        },
         after: () => refusals.sweep((forMs) => controller.listQueued(forMs)),
       });
       await Promise.all([sweeping, replicas?.run(signal)]);

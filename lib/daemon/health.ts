@@ -20,7 +20,7 @@ export interface CheckResult {
 
 /** A part of the daemon that runs once, from its start until its signal. */
 export interface Runnable {
-  /** Not ok when the loop of a node or the status loop is stuck. */
+  /** Not ok when the loops of all nodes, or the status loop, are stuck. */
   readonly isAlive: () => CheckResult;
   /** Resolves when the signal has aborted and the part has ended. Rejects where a part is broken. */
   readonly run: (signal: AbortSignal) => Promise<void>;

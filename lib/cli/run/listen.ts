@@ -13,7 +13,7 @@ import {
 import { type GetIdentity, serve, type ServeOptions } from "../../daemon/server/serve.ts";
 import { createClient } from "../../kube/client.ts";
 import type { ApiServer } from "../../kube/transport.ts";
-import { type Clock, systemClock } from "../../runtime/clock.ts";
+import type { Clock } from "../../runtime/clock.ts";
 import type { Log } from "../../runtime/log.ts";
 import { toStartError } from "../command/process.ts";
 import type { RunOptions } from "./options.ts";
@@ -21,6 +21,7 @@ import type { RunOptions } from "./options.ts";
 /** The routes, and for how long they are served. */
 interface ListenContext {
   readonly log: Log;
+  readonly clock: Clock;
   readonly metrics: Metrics;
   readonly signal: AbortSignal;
   readonly verdicts: HealthRoutesOptions;
@@ -32,8 +33,8 @@ interface ListenContext {
 
 /** Resolves when it listens. Rejects with a StartError where it cannot, or where a file cannot be used. */
 export async function listen(options: RunOptions, context: ListenContext): Promise<AsyncDisposable> {
-  const { log, metrics, verdicts, records } = context;
-  const readIdentity = await openIdentity(options, log);
+  const { log, metrics, verdicts, records, clock } = context;
+  const readIdentity = await openIdentity(options, { log, clock });
   const checkReader = options.metricsAuth ? context.checkReader : null;
   if (checkReader !== null && readIdentity === undefined) {
     log.warn(
@@ -42,12 +43,12 @@ export async function listen(options: RunOptions, context: ListenContext): Promi
     );
   }
   await using listening = new AsyncDisposableStack();
-  const main = createHandler([healthRoutes(verdicts, checkReader), metricsRoutes(metrics, { checkReader })]);
+  const main = createHandler([healthRoutes(verdicts, checkReader), metricsRoutes(metrics, { checkReader, clock })]);
   const common = { ...context, readIdentity, metricsAuth: options.metricsAuth };
   listening.use(serveOn(main, { ...common, ...options.listen, flag: "--listen", said: "Listening" }));
   const { debugListen } = options;
   if (debugListen !== null && records !== null) {
-    const debug = createHandler([debugRoutes(records, checkReader)]);
+    const debug = createHandler([debugRoutes(records, checkReader, clock)]);
     const said = "Listening for those who debug";
     listening.use(serveOn(debug, { ...common, ...debugListen, ...DEBUG_LIMITS, flag: "--debug-listen", said }));
   }
@@ -80,13 +81,16 @@ function serveOn(handler: Handler, { log, flag, said, metricsAuth, ...options }:
   }
 }
 
-async function openIdentity({ tls }: RunOptions, log: Log): Promise<GetIdentity | undefined> {
+async function openIdentity(
+  { tls }: RunOptions,
+  { log, clock }: Pick<ListenContext, "log" | "clock">,
+): Promise<GetIdentity | undefined> {
   if (tls === null) return undefined;
   const { openCertificate } = await import("../../daemon/server/certificate.ts");
   try {
     return await openCertificate({
       ...tls,
-      clock: systemClock,
+      clock,
       onRenewed: () => log.info("Serving with a new certificate", { file: tls.certPath }),
       onRefused: (error) => log.error("Serving with the former certificate, as the new one cannot be used", { error }),
     });

@@ -8,7 +8,7 @@ import { findContainer, type PodFacts } from "../../model/pod.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { getComputeQueue, type RunQueued } from "../../runtime/event_loop.ts";
 import type { Log } from "../../runtime/log.ts";
-import { TaskSet } from "../../runtime/tasks.ts";
+import { abortable, TaskSet } from "../../runtime/tasks.ts";
 import {
   type KubeletAddress,
   LASTING_FAILURES,
@@ -48,6 +48,10 @@ interface PolledNode {
   readonly changes: ChangedPods;
   readonly schedule: PollSchedule;
   evaluatedAt: number;
+  /** When its loop was last given up because it was stuck. */
+  givenUpAt: number;
+  /** Ends the loop, although a call that it made has not ended. */
+  giveUp: () => void;
   failures: number;
 }
 
@@ -90,9 +94,25 @@ export class NodePoller implements AsyncDisposable {
 
   /** Names of nodes whose loop is stuck. */
   listStuck(): readonly string[] {
-    const now = this.#options.clock.monotonic();
-    return [...this.#entries].filter(([, entry]) => now - entry.evaluatedAt > entry.schedule.intervalMs + STUCK_MS)
-      .map(([node]) => node);
+    return [...this.#entries].filter(([, entry]) => this.#isOld(entry, entry.evaluatedAt)).map(([node]) => node);
+  }
+
+  /**
+   * Starts stuck loops again if other loops turn: one node must not end the process, in which all pods have their state.
+   */
+  restartStuck(): void {
+    const stuck = this.listStuck();
+    if (stuck.length === this.size) return;
+    for (const node of stuck) {
+      const entry = this.#entries.get(node);
+      if (entry === undefined || !this.#isOld(entry, entry.givenUpAt)) continue;
+      entry.givenUpAt = this.#options.clock.monotonic();
+      entry.giveUp();
+    }
+  }
+
+  #isOld({ schedule }: PolledNode, atMs: number): boolean {
+    return this.#options.clock.monotonic() - atMs > schedule.intervalMs + STUCK_MS;
   }
 
   put(tracked: TrackedPod): void {
@@ -157,6 +177,8 @@ export class NodePoller implements AsyncDisposable {
       schedule,
       changes: new ChangedPods(),
       evaluatedAt: clock.monotonic(),
+      givenUpAt: -Infinity,
+      giveUp() {},
       failures: 0,
     };
     this.#entries.set(node, entry);
@@ -168,26 +190,29 @@ export class NodePoller implements AsyncDisposable {
     const { clock, watchUsage, controller, facts } = this.#options;
     // Also aborted when the loop fails. The next loop opens a new watch.
     const ending = new AbortController();
+    const ended = AbortSignal.any([signal, ending.signal]);
+    entry.giveUp = () => ending.abort(new Error("it was stuck"));
     const readings = watchUsage(toUsageNode(node, facts), {
       interval: () => entry.schedule.intervalMs,
       isTracked: (uid) => entry.pods.has(uid) || entry.metered.has(uid),
       pods: () => listUsagePods(entry),
-      signal: AbortSignal.any([signal, ending.signal]),
+      signal: ended,
     });
     try {
-      await runNodeLoop({
+      const loop = runNodeLoop({
         node,
         controller,
         tracked: () => entry.pods,
         capacity: () => facts.get(node)?.capacity ?? { cpuMillicores: null, memoryBytes: null },
         readings: readings[Symbol.asyncIterator](),
         changes: entry.changes,
-        signal,
+        signal: ended,
         compute: getComputeQueue(clock),
         beginRound: () => entry.schedule.beginRound(),
         onReading: (reading) => this.#recordReading(reading, entry),
         onEvaluated: () => entry.evaluatedAt = clock.monotonic(),
       });
+      await abortable(loop, ending.signal);
     } finally {
       ending.abort();
     }

@@ -77,7 +77,7 @@ export function healthRoutes(
 interface MetricsRoutesOptions {
   /** Absent = every client may read. */
   readonly checkReader?: CheckReader | null;
-  readonly clock?: Pick<Clock, "timeout">;
+  readonly clock?: StreamClock & Pick<Clock, "timeout">;
   /** The most pages at one time; 4 by default. A page under way needs 1 MB or more. */
   readonly maxPages?: number;
 }
@@ -105,7 +105,7 @@ export function metricsRoutes(
       const page = metrics.render();
       const slot = await takeSlot(pages, clock);
       if (slot === null) return context.text("Too many readers at once\n", 503, { "retry-after": "5" });
-      return context.body(toTextStream(page, slot), 200, headers);
+      return context.body(toTextStream(page, slot, clock), 200, headers);
     },
   }];
 }
@@ -114,7 +114,11 @@ export function metricsRoutes(
  * Returns the route `/debug/records`: the records of a pod or ScaledObject, and those that follow, as JSON lines.
  * Without `checkReader` every client may read.
  */
-export function debugRoutes(records: FlightRecords, checkReader: CheckReader | null): readonly Route[] {
+export function debugRoutes(
+  records: FlightRecords,
+  checkReader: CheckReader | null,
+  clock: StreamClock = systemClock,
+): readonly Route[] {
   return [{
     path: RECORDS_PATH,
     about: "decisions and their input, as JSON lines: ?namespace=NS&pod=NAME, &scaledObject=NAME or latest=true",
@@ -123,8 +127,8 @@ export function debugRoutes(records: FlightRecords, checkReader: CheckReader | n
       const query = parseDebugQuery(new URL(context.req.url).searchParams);
       if (query.kind === "refused") return context.text(`${query.message}\n`, 400);
       const body = query.kind === "latest"
-        ? toBody(records.listLatest(query.namespace))
-        : toSubjectBody(records, query);
+        ? toBody(records.listLatest(query.namespace), clock)
+        : toSubjectBody(records, query, clock);
       if (typeof body === "string") return context.text(`${body}\n`, 404);
       if (context.req.method !== "HEAD") return context.body(body, 200, RECORDS_HEADERS);
       void body.cancel();
@@ -228,6 +232,8 @@ function refuseReader(context: Context, access: Exclude<Access, { readonly kind:
 /** The time between two pauses for other work, ms. */
 const ENCODE_ROUND_MS = 2;
 
+type StreamClock = Pick<Clock, "monotonic" | "sleep">;
+
 /**
  * Returns a body that makes each piece when the reader can take it, and pauses for other work. `holding` is disposed
  * after the last piece or when the reader has gone, also before the first piece. Asynchronous pieces have to end then.
@@ -235,8 +241,9 @@ const ENCODE_ROUND_MS = 2;
 function toTextStream(
   pieces: Iterable<string> | AsyncIterable<string>,
   holding: Disposable,
+  clock: StreamClock,
 ): ReadableStream<Uint8Array> {
-  const encoded = encodeInRounds(pieces);
+  const encoded = encodeInRounds(pieces, clock);
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
@@ -256,14 +263,17 @@ function toTextStream(
   }, { highWaterMark: 0 });
 }
 
-async function* encodeInRounds(pieces: Iterable<string> | AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+async function* encodeInRounds(
+  pieces: Iterable<string> | AsyncIterable<string>,
+  clock: StreamClock,
+): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
-  let pausedAtMs = systemClock.monotonic();
+  let pausedAtMs = clock.monotonic();
   for await (const piece of pieces) {
     yield encoder.encode(piece);
-    if (systemClock.monotonic() - pausedAtMs < ENCODE_ROUND_MS) continue;
-    await systemClock.sleep(0);
-    pausedAtMs = systemClock.monotonic();
+    if (clock.monotonic() - pausedAtMs < ENCODE_ROUND_MS) continue;
+    await clock.sleep(0);
+    pausedAtMs = clock.monotonic();
   }
 }
 
@@ -289,15 +299,16 @@ type ByteBody = ReadableStream<Uint8Array>;
 function toSubjectBody(
   records: FlightRecords,
   { subject, isWatched, withPast }: Extract<DebugQuery, { readonly kind: "one" }>,
+  clock: StreamClock,
 ): ByteBody | string {
   const following = isWatched ? followRecords(records, { subject, withPast }) : null;
-  if (following !== null) return toTextStream(following.lines, following);
+  if (following !== null) return toTextStream(following.lines, following, clock);
   const lines = withPast ? records.get(subject) : null;
-  return lines === null ? describeUnknown(subject) : toBody(lines);
+  return lines === null ? describeUnknown(subject) : toBody(lines, clock);
 }
 
-function toBody(lines: Iterable<string>): ByteBody {
-  return toTextStream(lines, NOTHING_TO_DISPOSE);
+function toBody(lines: Iterable<string>, clock: StreamClock): ByteBody {
+  return toTextStream(lines, NOTHING_TO_DISPOSE, clock);
 }
 
 function describeUnknown({ kind, namespace, name }: RecordSubject): string {

@@ -63,6 +63,44 @@ Deno.test("a node's watch ends when its loop fails, and the loop watches anew (C
   assertEquals(signals.map(({ aborted }) => aborted), [true, false]);
 });
 
+Deno.test("a loop that is stuck is started again while other loops turn, and not where all are stuck", async () => {
+  const clock = new VirtualClock();
+  const opened: string[] = [];
+  const hanging = new Set(["node1"]);
+  // Calls without a timeout: they end with the test.
+  const end = Promise.withResolvers<void>();
+  await using nodes = createNodes({
+    clock,
+    async *watchUsage({ name: node }, { signal }) {
+      opened.push(node);
+      while (!signal.aborted) {
+        const common = { kind: "usage", node, readAt: clock.now(), clockOffsetMs: 0, skipped: 0 } as const;
+        yield { ...common, durationMs: 0, pods: new Map() };
+        await clock.sleep(10_000, signal).catch(() => {});
+        if (hanging.has(node)) await end.promise;
+      }
+    },
+  });
+  const autoscalers = [policy({ pollIntervalMs: 10_000 })];
+  for (const name of ["node1", "node2"]) nodes.put({ pod: pod({ uid: name, nodeName: name }), autoscalers });
+  await clock.advance(69_000);
+  nodes.restartStuck();
+  assertEquals([nodes.listStuck(), opened], [[], ["node1", "node2"]]);
+  await clock.advance(2_000);
+  assertEquals(nodes.listStuck(), ["node1"]);
+  hanging.clear();
+  nodes.restartStuck();
+  nodes.restartStuck();
+  await clock.advance(1_000);
+  assertEquals([nodes.listStuck(), opened], [[], ["node1", "node2", "node1"]]);
+  for (const name of ["node1", "node2"]) hanging.add(name);
+  await clock.advance(85_000);
+  nodes.restartStuck();
+  await clock.advance(1_000);
+  assertEquals([nodes.listStuck(), opened.length], [["node1", "node2"], 3]);
+  end.resolve();
+});
+
 Deno.test("a burst of changed pods is not looked through again for each of them", async () => {
   const clock = new VirtualClock();
   let looks = 0;

@@ -131,6 +131,26 @@ Deno.test("/metrics lets the event loop turn between two pieces that take 2 ms, 
   assertEquals(pages.map(([, text]) => text), [alone, alone, alone]);
 });
 
+Deno.test("/metrics pauses by the clock that it is given, after pieces that take 2 ms", async () => {
+  for (const [pieceMs, pauses] of [[0, 0], [1, 4], [2, 9]] as const) {
+    let nowMs = 0;
+    let slept = 0;
+    const clock = {
+      monotonic: () => nowMs,
+      sleep: () => Promise.resolve(void slept++),
+      timeout: (ms: number) => new VirtualClock().timeout(ms),
+    };
+    const page = function* () {
+      for (let piece = 0; piece < 10; piece++) {
+        yield "a 1\n";
+        nowMs += pieceMs;
+      }
+    };
+    await ask(createHandler([metricsRoutes({ contentType: "text/plain", render: page }, { clock })]), "/metrics");
+    assertEquals(slept, pauses, `${pieceMs}`);
+  }
+});
+
 Deno.test("/metrics stops to make a page whose reader has gone, and is there for the next", async () => {
   const { promise: ended, resolve: tellEnded } = Promise.withResolvers<number>();
   const page = function* () {
