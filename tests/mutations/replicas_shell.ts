@@ -5,9 +5,9 @@ export const REPLICAS_SHELL: Mutations = {
   R6: [
     {
       breaks: "asks discovery each time",
-      in: "createFindResource",
-      find: "last !== undefined && clock",
-      replace: "last === null && clock",
+      in: "AnswerCache.get",
+      find: "kept !== undefined && this",
+      replace: "kept === null && this",
       test: "read() looks another kind up in discovery, once a minute, and asks its scale by path (R6)",
     },
     {
