@@ -73,23 +73,43 @@ export function createClient(server: Pick<ApiServer, "origin" | "transport">): A
 /** A user as the API server sees it. */
 export type UserInfo = NonNullable<NonNullable<TokenReview["status"]>["user"]> & { readonly username: string };
 
+/** The audience of tokens that are for readers of podfit alone: the API server itself does not accept them. */
+const AUDIENCE = "podfit";
+
 /**
- * Resolves to the owner of a token; `null` for an invalid token. Rejects with an ApiError if podfit has no right to
- * ask, or with the transport's error.
+ * Resolves to the owner of a token, which is for podfit or for the API server; `null` for an invalid token. Rejects
+ * with an ApiError if podfit has no right to ask, or with the transport's error.
  */
 export async function reviewToken(token: string, { client, signal }: ReviewOptions): Promise<UserInfo | null> {
+  const audiences = listAudiences(token).includes(AUDIENCE) ? [AUDIENCE] : [];
   const { data, error, response } = await client.core.POST("/apis/authentication.k8s.io/v1/tokenreviews", {
-    body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } },
+    body: {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenReview",
+      spec: { token, ...(audiences.length > 0 && { audiences }) },
+    },
     signal,
   });
   if (!response.ok) throw toApiError(response, error);
-  const { authenticated, user } = data?.status ?? {};
+  const { authenticated, user, audiences: accepted = [] } = data?.status ?? {};
   if (authenticated !== true) return null;
+  // None = the server ignores audiences: the token is one for the API server.
+  if (audiences.length > 0 && accepted.length > 0 && !accepted.includes(AUDIENCE)) return null;
   const { username } = user ?? {};
   if (typeof username !== "string" || username === "") {
     throw new Error("Cannot read the review of a token: the user has no name");
   }
   return { ...user, username };
+}
+
+/** Returns what a token says about itself; empty if it is not a JWT. Only the API server can say whether it is true. */
+function listAudiences(token: string): readonly unknown[] {
+  try {
+    const payload = Uint8Array.fromBase64(token.split(".")[1] ?? "", { alphabet: "base64url" });
+    return [JSON.parse(new TextDecoder().decode(payload))?.aud].flat();
+  } catch {
+    return [];
+  }
 }
 
 /** Resolves to whether this user has the right. Rejects as reviewToken() does. */

@@ -247,6 +247,21 @@ chartTest("the notes of each mode begin with three commands, and name the label 
   }
 });
 
+chartTest(
+  "the notes warn where readers of metrics send tokens in clear, and name the audience that limits the harm",
+  async () => {
+    for (const secretName of ["", "podfit-tls"]) {
+      const { code, stdout } = await runHelm(
+        ["install", "podfit", CHART, "--namespace", "podfit", "--dry-run=client", "--hide-notes=false"],
+        { metrics: { auth: true, tls: { secretName } }, crds: { install: false } },
+      );
+      assertEquals(code, 0);
+      const notes = stdout.slice(stdout.indexOf("NOTES:"));
+      assertEquals(/WARNING: .* in clear[^]*--audience podfit/.test(notes), secretName === "", notes);
+    }
+  },
+);
+
 async function refuse(values: Values): Promise<string> {
   const { code, stderr } = await runHelm(["template", "podfit", CHART], values);
   assertEquals(code, 1, JSON.stringify(values));

@@ -39,7 +39,7 @@ export async function listen(options: RunOptions, context: ListenContext): Promi
   if (checkReader !== null && readIdentity === undefined) {
     log.warn(
       "Readers of /metrics send their tokens in clear (--metrics-auth without TLS): an attacker on the way can use " +
-        "them; give --tls-cert-file and --tls-private-key-file",
+        "them; give --tls-cert-file and --tls-private-key-file, or send tokens of the audience podfit",
     );
   }
   await using listening = new AsyncDisposableStack();

@@ -63,6 +63,41 @@ Deno.test("readers are admitted by their right to get /metrics, and named where 
   assertEquals(await ask("nobodys"), { kind: "unknownReader" });
 });
 
+/** A token that says so about itself; its signature is nobody's matter here. */
+function toJwt(payload: unknown): string {
+  const encode = (value: unknown) =>
+    new TextEncoder().encode(JSON.stringify(value)).toBase64({ alphabet: "base64url", omitPadding: true });
+  return `${encode({ alg: "RS256" })}.${encode(payload)}.c2ln`;
+}
+
+Deno.test("a token of the audience podfit is reviewed for it, and every other for the API server (C52)", async () => {
+  const status = { authenticated: true, user: { username: "prometheus" } };
+  const cases: readonly (readonly [token: string, audiences: unknown, accepted: Json, kind: string])[] = [
+    [toJwt({ aud: ["podfit"] }), ["podfit"], ["podfit"], "allowed"],
+    [toJwt({ aud: "podfit" }), ["podfit"], ["podfit"], "allowed"],
+    // The API server does not know audiences: the token is one of its own.
+    [toJwt({ aud: ["podfit"], n: 1 }), ["podfit"], undefined, "allowed"],
+    [toJwt({ aud: ["podfit"], n: 2 }), ["podfit"], ["another"], "unknownReader"],
+    [toJwt({ aud: ["https://kubernetes.default.svc"] }), undefined, ["https://kubernetes.default.svc"], "allowed"],
+    [toJwt({ aud: ["notpodfit"] }), undefined, undefined, "allowed"],
+    [toJwt(null), undefined, undefined, "allowed"],
+    ["opaque", undefined, undefined, "allowed"],
+    ["a.%.b", undefined, undefined, "allowed"],
+  ];
+  const { ask, failWith } = await start();
+  for (const [token, audiences, accepted, kind] of cases) {
+    const specs: Json[] = [];
+    failWith(async (request) => {
+      const body = await request.json();
+      if (body.kind !== "TokenReview") return Response.json({ ...body, status: { allowed: true } });
+      specs.push(body.spec);
+      return Response.json({ ...body, status: { ...status, audiences: accepted } });
+    });
+    assertEquals((await ask(token)).kind, kind, token);
+    assertEquals(specs, [{ token, ...(audiences !== undefined && { audiences }) }]);
+  }
+});
+
 Deno.test("what is no bearer token is refused without asking anybody", async () => {
   const { check, asked } = await start();
   const headers = [
