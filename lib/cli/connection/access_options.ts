@@ -14,7 +14,8 @@ export interface AccessOptions {
   /** Without a slash at its end; `null` = through the API server. */
   readonly url: string | null;
   readonly tokenFile: string | null;
-  readonly podfitNamespace: string | null;
+  /** Where podfits for other pods than their own are believed. */
+  readonly podfitNamespace: string;
   /** Namespace of the subject; `null` = that of the context, or default. */
   readonly namespace: string | null;
 }
@@ -25,7 +26,7 @@ export type AccessFlags = Readonly<{
   context?: string;
   url?: string;
   tokenFile?: string;
-  podfitNamespace?: string;
+  podfitNamespace: string;
   namespace?: string;
 }>;
 
@@ -35,7 +36,13 @@ export const ACCESS_FLAGS = [
   createFlag("--context <name>", "context of the kubeconfig (default: its current-context)"),
   createFlag("--url <url>", "address of --debug-listen of a podfit, instead of an API server"),
   createFlag("--token-file <path>", "token for --url, where that podfit has --metrics-auth"),
-  createFlag("--podfit-namespace <name>", "search podfits in this namespace only"),
+  createFlag(
+    "--podfit-namespace <name>",
+    "namespace of podfit: only podfits there, and sidecars in their own pods, are asked",
+    {
+      fallback: "podfit",
+    },
+  ),
 ];
 
 /** Returns the parsed flags. Throws a StartError for a wrong one. */
@@ -50,7 +57,7 @@ export function toAccess(
     server: { kubeconfigPaths: kubeconfig, context: context ?? null, environment: getServerEnvironment(getEnv) },
     url: url === undefined ? null : parseUrl(url),
     tokenFile: tokenFile ?? null,
-    podfitNamespace: podfitNamespace ?? null,
+    podfitNamespace: parseNamespace({ name: "--podfit-namespace", text: podfitNamespace }),
     namespace: namespace === undefined ? null : parseNamespace({ name: "--namespace", text: namespace }),
   };
 }

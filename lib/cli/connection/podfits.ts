@@ -1,19 +1,28 @@
 /**
  * Which pods of a cluster run podfit, and which of them owns the pod that the user asks about?
  *
- * The labels, flags and variables of the chart say so. Records are then fetched through `pods/proxy` of the API
- * server, or directly from the address of `--url`.
+ * The labels, flags and variables of the chart say so. Anyone who creates pods can write these. So a podfit for other
+ * pods counts only in podfit's namespace, and a sidecar is believed about its own pod only. Records are then fetched
+ * through `pods/proxy` of the API server, or directly from the address of `--url`.
  */
 import { readErrorText } from "../../kube/body.ts";
 import { createClient } from "../../kube/client.ts";
 import { toApiError } from "../../kube/errors.ts";
 import type { ApiServer } from "../../kube/transport.ts";
+import type { RecordLine } from "../../record/record.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import { EXIT, listenForSignals, StartError, toStartError } from "../command/process.ts";
 import { writeError } from "../terminal/output.ts";
 import type { AccessOptions } from "./access_options.ts";
 import { connectTo } from "./api_server.ts";
-import { createDebugListener, DebugError, type DebugListener, NOTHING_KNOWN, toSearch } from "./records.ts";
+import {
+  createDebugListener,
+  DebugError,
+  type DebugListener,
+  type DebugQuery,
+  NOTHING_KNOWN,
+  toSearch,
+} from "./records.ts";
 
 /** Resolves to the exit code: 0 = answered, or ended by a signal; 1 = no answer, and stderr has the reason. */
 export async function withAccess(
@@ -84,8 +93,8 @@ export interface PodfitQuery {
   readonly pod: string | null;
   /** The pod may be gone, and a podfit may still have its records. */
   readonly mayBeGone?: boolean;
-  /** Where podfit runs; `null` = anywhere. */
-  readonly podfitNamespace: string | null;
+  /** Where podfits for other pods than their own run. */
+  readonly podfitNamespace: string;
 }
 
 type Server = Pick<ApiServer, "origin" | "transport">;
@@ -98,17 +107,17 @@ export async function openPodfits(
 ): Promise<readonly DebugListener[]> {
   const pod = wanted.pod === null
     ? null
-    : await fetchOne(server, `/api/v1/namespaces/${wanted.namespace}/pods/${wanted.pod}`, signal);
+    : await fetchOne(server, toPath`/api/v1/namespaces/${wanted.namespace ?? ""}/pods/${wanted.pod}`, signal);
   if (wanted.pod !== null && pod === null && wanted.mayBeGone !== true) {
     throw new DebugError(
       "NoPod",
       `Cannot find pod "${wanted.pod}" in namespace "${wanted.namespace}": there is none`,
     );
   }
-  const owners = await findOwners(server, { ...wanted, object: pod }, signal);
+  const { owners, failure } = await findOwners(server, { ...wanted, object: pod }, signal);
   const listening = owners.filter(({ debugPort }) => debugPort !== null);
   const [first] = owners;
-  if (first === undefined) throw new DebugError("NoPodfit", describeNoPodfit(wanted));
+  if (first === undefined) throw failure ?? new DebugError("NoPodfit", describeNoPodfit(wanted));
   if (listening.length === 0) {
     const how = "set debug.enabled of its chart, or --debug-listen 0.0.0.0:8081";
     throw new DebugError(
@@ -116,34 +125,75 @@ export async function openPodfits(
       `Cannot ask podfit "${formatPodName(first)}": it has no --debug-listen; ${how}`,
     );
   }
-  return listening.map((one) => openProxy(server, one));
+  const failed = failure === null ? [] : [createDebugListener("sidecars", () => Promise.reject(failure))];
+  return [...listening.map((one) => openProxy(server, one)), ...failed];
+}
+
+/** Returns a path with encoded segments: none of them can lead to another resource. Throws a DebugError for dots. */
+function toPath(texts: TemplateStringsArray, ...segments: readonly string[]): string {
+  const dots = segments.find((segment) => segment === "." || segment === "..");
+  if (dots !== undefined) throw new DebugError("BadAnswer", `Cannot look for podfit: "${dots}" is not a name`);
+  return String.raw({ raw: texts }, ...segments.map(encodeURIComponent));
 }
 
 function describeNoPodfit({ podfitNamespace }: PodfitQuery): string {
-  const where = podfitNamespace === null ? "" : ` in namespace "${podfitNamespace}"`;
-  return `Cannot find a podfit${where} that owns it: no ready pod has a label ${selectModes(OUTSIDE_MODES)}; ` +
-    "name it with --url";
+  return `Cannot find a podfit in namespace "${podfitNamespace}" that owns it: no ready pod has a label ${
+    selectModes(OUTSIDE_MODES)
+  }; name its namespace with --podfit-namespace, or its address with --url`;
 }
 
 interface PodfitSearch extends PodfitQuery {
   readonly object: unknown;
 }
 
+interface FoundPodfits {
+  readonly owners: readonly PodfitPod[];
+  /** Why no sidecars are among them, where they could not be listed. */
+  readonly failure: DebugError | null;
+}
+
 async function findOwners(
   server: Server,
   { object, pod, namespace, podfitNamespace }: PodfitSearch,
   signal: AbortSignal,
-): Promise<readonly PodfitPod[]> {
+): Promise<FoundPodfits> {
   const own = parsePodfit(object);
-  if (own?.mode === "sidecar") return [own];
-  const modes = pod === null ? [...OUTSIDE_MODES, "sidecar"] as const : OUTSIDE_MODES;
-  const all = await listPodfits(server, { namespace: podfitNamespace, modes }, signal);
+  if (own?.mode === "sidecar") return { owners: [own], failure: null };
+  const [outside, accounts, sidecars] = await Promise.all([
+    listPodfits(server, { namespace: podfitNamespace, modes: OUTSIDE_MODES }, signal),
+    fetchAccounts(server, podfitNamespace, signal),
+    pod === null ? listPodfits(server, { namespace, modes: ["sidecar"] }, signal).catch(orFailure) : [],
+  ]);
+  const all = accounts.length === 0 ? outside : outside.filter(({ account }) => accounts.includes(account));
   const releases = Map.groupBy(all.filter(({ mode }) => mode === "central"), toRelease);
   const leaders = await Promise.all([...releases.values()].map((pods) => findLeader(server, pods, signal)));
   const node = getField(object, "spec", "nodeName");
   const agents = all.filter((one) => one.mode === "node-local" && (object === null || one.node === node));
-  const sidecars = all.filter((one) => one.mode === "sidecar" && (namespace === null || one.namespace === namespace));
-  return [...leaders.flatMap((one) => one ?? []), ...agents, ...sidecars];
+  const owners = [...leaders.flatMap((one) => one ?? []), ...agents];
+  return sidecars instanceof DebugError
+    ? { owners, failure: sidecars }
+    : { owners: [...owners, ...sidecars], failure: null };
+}
+
+function orFailure(error: unknown): DebugError {
+  if (error instanceof DebugError) return error;
+  throw error;
+}
+
+/** The labels of the chart's ClusterRoleBindings, whatever the release is called. */
+const BINDING_LABELS = "app.kubernetes.io/component in (controller,agent)";
+
+/**
+ * Returns the service accounts of the namespace that the chart's ClusterRoleBindings name. Only an administrator writes
+ * these. Empty where they may not be read, or where podfit was installed in another way.
+ */
+async function fetchAccounts(server: Server, namespace: string, signal: AbortSignal): Promise<readonly string[]> {
+  const query = new URLSearchParams({ labelSelector: BINDING_LABELS });
+  const path = `/apis/rbac.authorization.k8s.io/v1/clusterrolebindings?${query}`;
+  const list = await fetchOne(server, path, signal).catch(orFailure);
+  return toList(getField(list, "items")).flatMap((binding) => toList(getField(binding, "subjects")))
+    .filter((one) => getField(one, "kind") === "ServiceAccount" && getField(one, "namespace") === namespace)
+    .flatMap((one) => toText(getField(one, "name")) ?? []);
 }
 
 /** Each of several installs has its own Lease, or one pod. */
@@ -159,11 +209,11 @@ async function listPodfits(
   { namespace, modes }: { readonly namespace: string | null; readonly modes: readonly PodfitMode[] },
   signal: AbortSignal,
 ): Promise<readonly PodfitPod[]> {
-  const scope = namespace === null ? "" : `/namespaces/${namespace}`;
+  const scope = namespace === null ? "" : toPath`/namespaces/${namespace}`;
   const query = new URLSearchParams({ labelSelector: selectModes(modes) });
   const list = await fetchOne(server, `/api/v1${scope}/pods?${query}`, signal);
-  const items = getField(list, "items");
-  return (Array.isArray(items) ? items : []).flatMap((one) => parsePodfit(one) ?? []).filter(({ isReady }) => isReady);
+  return toList(getField(list, "items")).flatMap((one) => parsePodfit(one) ?? [])
+    .filter(({ isReady, mode }) => isReady && modes.includes(mode));
 }
 
 /** The only one is the leader, else the holder of the Lease. */
@@ -171,7 +221,8 @@ async function findLeader(server: Server, pods: readonly PodfitPod[], signal: Ab
   const [first] = pods;
   if (first === undefined || pods.length === 1 || first.lease === null) return first ?? null;
   const { namespace, name } = first.lease;
-  const lease = await fetchOne(server, `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`, signal);
+  const path = toPath`/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`;
+  const lease = await fetchOne(server, path, signal);
   const holder = getField(lease, "spec", "holderIdentity");
   const holds = (one: PodfitPod) => typeof holder === "string" && holder.startsWith(`${one.name}_`);
   return pods.find(holds) ?? first;
@@ -179,15 +230,34 @@ async function findLeader(server: Server, pods: readonly PodfitPod[], signal: Ab
 
 function openProxy(server: Server, pod: PodfitPod): DebugListener {
   const { namespace, name, debugPort, isTls } = pod;
-  const target = `${isTls ? "https:" : ""}${name}:${debugPort}`;
-  const path = `/api/v1/namespaces/${namespace}/pods/${target}/proxy/debug/records`;
+  const scheme = isTls ? "https:" : "";
+  const path =
+    `${toPath`/api/v1/namespaces/${namespace}/pods/`}${scheme}${toPath`${name}`}:${debugPort}/proxy/debug/records`;
   return createDebugListener(`podfit "${formatPodName(pod)}"`, async (query, signal) => {
-    const request = new Request(`${server.origin}${path}${toSearch(query)}`, { signal });
+    const request = new Request(`${server.origin}${path}${toSearch(narrowQuery(query, pod))}`, { signal });
     const response = await orApiServerUnreachable(server.transport(request), signal);
     if (response.ok) return response;
     const text = await readErrorText(response, signal);
     throw /"kind":\s*"Status"/.test(text) ? toApiServerError(response, text, pod) : toProxyError(response, text, pod);
-  });
+  }, (line) => isLineOf(line, pod));
+}
+
+/** A sidecar is asked about its own pod only. Throws a DebugError for another subject. */
+function narrowQuery(query: DebugQuery, { mode, namespace, name }: PodfitPod): DebugQuery {
+  if (mode !== "sidecar") return query;
+  const isOther = query.scaledObject !== undefined || (query.pod ?? name) !== name ||
+    (query.namespace ?? namespace) !== namespace;
+  if (!isOther) return { ...query, namespace, pod: name };
+  throw new DebugError("NothingKnown", `Nothing is known of it to the sidecar of pod "${namespace}/${name}"`);
+}
+
+/** What a podfit of that mode can have evaluated. */
+function isLineOf(line: RecordLine, { mode, namespace, name, node }: PodfitPod): boolean {
+  if (mode === "central") return true;
+  if (line.kind !== "pod") return false;
+  return mode === "sidecar"
+    ? line.namespace === namespace && line.name === name
+    : line.record.input.pod.nodeName === node;
 }
 
 /** The message of podfit is printed unchanged. */
@@ -230,7 +300,7 @@ async function fetchOne(server: Server, path: string, signal: AbortSignal): Prom
   if (response.status === 404) return null;
   const { message, code } = toApiError(response, error);
   const advice = code === 403 && path.startsWith("/api/v1/pods")
-    ? "; name podfit's namespace with --podfit-namespace"
+    ? "; sidecars are missing: grant list of pods, or name one namespace with -n"
     : "";
   throw new DebugError(code === 403 ? "NoRight" : "BadAnswer", `Cannot look for podfit: ${message}${advice}`);
 }
@@ -316,6 +386,8 @@ interface PodfitPod {
   readonly name: string;
   readonly mode: PodfitMode;
   readonly node: string | null;
+  /** The name of its service account. */
+  readonly account: string;
   readonly isReady: boolean;
   /** The port of --debug-listen; `null` = it has none. */
   readonly debugPort: number | null;
@@ -346,6 +418,7 @@ export function parsePodfit(pod: unknown): PodfitPod | null {
     name,
     mode,
     node: toText(getField(pod, "spec", "nodeName")),
+    account: toText(getField(pod, "spec", "serviceAccountName")) ?? "default",
     isReady: isReady(pod),
     debugPort: parsePort(flags.get("debug-listen")),
     isTls: flags.has("tls-cert-file"),

@@ -110,14 +110,31 @@ function parseRecordLine(text: string): RecordLine {
   throw new DebugError("BadAnswer", `${problem?.message ?? "Cannot read the line"}${place}`);
 }
 
-export function createDebugListener(name: string, open: DebugListener["open"]): DebugListener {
+/** `isOwn`: which lines this podfit can have. Others are skipped, as are lines that nothing has asked for. */
+export function createDebugListener(
+  name: string,
+  open: DebugListener["open"],
+  isOwn: (line: RecordLine) => boolean = () => true,
+): DebugListener {
   return {
     name,
     open,
     async *read(query, signal) {
-      yield* readRecords(await open(query, signal), signal);
+      for await (const line of readRecords(await open(query, signal), signal)) {
+        if (isOwn(line) && isAskedFor(line, query)) yield line;
+      }
     },
   };
+}
+
+/** Returns whether a line is about what the query names, outside and inside of its record. */
+function isAskedFor(line: RecordLine, { namespace, pod, scaledObject }: DebugQuery): boolean {
+  const { kind } = line;
+  const inside = kind === "pod" ? line.record.input.pod : line.record.input.object;
+  return inside.namespace === line.namespace && inside.name === line.name &&
+    (namespace === undefined || line.namespace === namespace) &&
+    (pod === undefined || (kind === "pod" && line.name === pod)) &&
+    (scaledObject === undefined || (kind === "scaledObject" && line.name === scaledObject));
 }
 
 /** Resolves to the first answer of at least one source. Rejects with the error of a source that may have a record. */
@@ -151,24 +168,42 @@ const MAX_AT_ONCE = 16;
 /** One hour of one pod has fewer lines. */
 const MAX_LINES = 50_000;
 
-/** Resolves to the newest line of each object that any of them has. */
+/** The newest line of each object. */
+export interface LatestRecords {
+  readonly lines: readonly RecordLine[];
+  /** Why some sources did not answer. */
+  readonly warnings: readonly string[];
+}
+
+/** Resolves to the newest line of each object that any of them has. Rejects only where no source answers. */
 export async function fetchLatest(
   sources: readonly DebugSource[],
   query: DebugQuery,
   options: Pick<RecordsOptions, "signal">,
-): Promise<readonly RecordLine[]> {
+): Promise<LatestRecords> {
   const slots = new Semaphore(MAX_AT_ONCE);
+  const failures: DebugError[] = [];
   const all = await Promise.all(sources.map(async (source) => {
     using _slot = await slots.acquire(options.signal);
-    return await fetchAll(source, { ...query, latest: true }, options);
+    try {
+      return await fetchAll(source, { ...query, latest: true }, options);
+    } catch (error) {
+      if (!(error instanceof DebugError)) throw error;
+      failures.push(error);
+      return [];
+    }
   }));
+  const faults = failures.filter(({ reason }) => reason !== "NothingKnown");
+  const [first] = faults;
+  if (first !== undefined && failures.length === sources.length) throw first;
   const newest = new Map<string, RecordLine>();
   for (const line of all.flat()) {
-    const key = `${line.kind} ${line.uid}`;
+    // A podfit can claim any uid, so the name is a part of the key.
+    const key = `${line.kind} ${line.namespace}/${line.name} ${line.uid}`;
     const other = newest.get(key);
     if (other === undefined || other.record.input.now < line.record.input.now) newest.set(key, line);
   }
-  return [...newest.values()];
+  return { lines: [...newest.values()], warnings: faults.map(({ message }) => message) };
 }
 
 export async function fetchAll(

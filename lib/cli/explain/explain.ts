@@ -143,21 +143,23 @@ export async function explainFromSources(
   subject: Subject,
   options: RecordsOptions,
 ): Promise<Explanation> {
-  const { namespace, now, unknown = [] } = options;
+  const { namespace, now } = options;
   if (subject.kind === "pod") {
+    const { unknown = [] } = options;
     const lines = await askUntilAnswered(sources, (one) => fetchAll(one, { namespace, pod: subject.name }, options));
     const explained = explainPod(lines.filter((line) => line.kind === "pod"), { now: now(), unknown });
     if (explained !== null) return explained;
     throw nothingKnown(subject, options);
   }
-  const latest = await fetchLatest(sources, { namespace }, options);
+  const { lines: latest, warnings } = await fetchLatest(sources, { namespace }, options);
+  const unknown = [...options.unknown ?? [], ...warnings];
   const objects = latest.filter((line) => line.kind === "scaledObject");
   const object = objects.find((line) => isAbout(line, subject));
   const target = object === undefined ? `${subject.kind}/${subject.name}` : findTargetName(object);
   const pods = latest.filter((line) => line.kind === "pod").filter(({ name }) =>
     target !== null && isPodNameOf(name, target)
   );
-  if (object === undefined) return explainPods(pods, subject, options);
+  if (object === undefined) return explainPods(pods, subject, { ...options, unknown });
   const lines = await askUntilAnswered(
     sources,
     (one) => fetchAll(one, { namespace, scaledObject: object.name }, options),

@@ -13,7 +13,7 @@ import { explainPod } from "../explanation/explain_pod.ts";
 import { explainWorkload } from "../explanation/explain_workload.ts";
 import type { ContainerExplanation, PodExplanation } from "../explanation/explanation.ts";
 import { formatClock, formatCount, formatPercent, formatSize } from "../terminal/numbers.ts";
-import { type Text, toJson, writeLines, writeOutput } from "../terminal/output.ts";
+import { type Text, toJson, writeError, writeLines, writeOutput } from "../terminal/output.ts";
 import { fillScreen, getTextOptions, openScreen } from "../terminal/screen.ts";
 import { createStyle, type TextOptions } from "../terminal/text.ts";
 import type { Sort, TopOptions } from "./options.ts";
@@ -26,14 +26,22 @@ export function top(options: TopOptions): Promise<number> {
   });
 }
 
-async function list(access: Access, options: TopOptions, signal: AbortSignal): Promise<readonly TopRow[]> {
-  const namespace = options.isEveryNamespace ? null : access.namespace;
-  const sources = await access.open({ namespace, pod: null }, signal);
-  const lines = await fetchLatest(sources, namespace === null ? {} : { namespace }, { signal });
-  return sortRows(filterRows(toRows(lines, systemClock.now()), options.filter), options.sort);
+interface TopList {
+  readonly rows: readonly TopRow[];
+  /** Why rows of some podfits are missing. */
+  readonly warnings: readonly string[];
 }
 
-function print(rows: readonly TopRow[], { isJson }: Pick<TopOptions, "isJson">): void {
+async function list(access: Access, options: TopOptions, signal: AbortSignal): Promise<TopList> {
+  const namespace = options.isEveryNamespace ? null : access.namespace;
+  const sources = await access.open({ namespace, pod: null }, signal);
+  const { lines, warnings } = await fetchLatest(sources, namespace === null ? {} : { namespace }, { signal });
+  const rows = sortRows(filterRows(toRows(lines, systemClock.now()), options.filter), options.sort);
+  return { rows, warnings };
+}
+
+function print({ rows, warnings }: TopList, { isJson }: Pick<TopOptions, "isJson">): void {
+  for (const warning of warnings) writeError(warning);
   if (isJson) writeOutput(`${toJson(rows)}\n`);
   else writeLines(toText(rows, getTextOptions()));
 }
@@ -51,22 +59,23 @@ async function watch(access: Access, options: TopOptions, signal: AbortSignal): 
   const isDrawn = Deno.stdout.isTerminal() && !options.isJson;
   const first = await abortable(list(access, options, signal), signal);
   using screen = isDrawn ? openScreen() : null;
-  let rows = first;
-  let failure = "";
+  let listed = first;
+  let failure: string | null = null;
   while (!signal.aborted) {
     const now = systemClock.now();
     screen?.draw(({ columns, rows: height }) => {
+      const { rows, warnings } = listed;
       const held = rows.filter(({ isHeld }) => isHeld).length;
-      const heading = `podfit top  ${
-        formatClock(now, now)
-      }  ${rows.length} rows, ${held} wait for something  ${failure}`;
+      const heading = `podfit top  ${formatClock(now, now)}  ${rows.length} rows, ${held} wait for something  ${
+        failure ?? warnings.join("; ")
+      }`;
       return fillScreen([heading, "", ...toText(rows, { style: createStyle(!Deno.noColor), columns })], height);
     });
-    if (screen === null) print(rows, options);
+    if (screen === null) print(listed, options);
     await systemClock.sleep(WATCH_MS, signal).catch(() => {});
     try {
-      rows = await abortable(list(access, options, signal), signal);
-      failure = "";
+      listed = await abortable(list(access, options, signal), signal);
+      failure = null;
     } catch (error) {
       if (signal.aborted) return;
       failure = error instanceof Error ? error.message : String(error);

@@ -10,7 +10,7 @@ import { ClusterRun } from "../../support/cluster_run.ts";
 import { chartTest } from "../../support/needs_helm.ts";
 
 const { signal } = new AbortController();
-const WANTED = { namespace: "default", pod: null, podfitNamespace: null };
+const WANTED = { namespace: "default", pod: null, podfitNamespace: "default" };
 const NODE_LOCAL = { mode: "node-local" };
 
 const INSTALLS: Readonly<Record<string, Values>> = {

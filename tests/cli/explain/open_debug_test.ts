@@ -1,5 +1,5 @@
 /** Which podfit is asked for the records of a pod, through the API server, and what people read where that fails. */
-import { assertEquals, assertRejects } from "#assert";
+import { assertEquals, assertMatch, assertRejects } from "#assert";
 import { askUntilAnswered, DebugError, type DebugSource, fetchLatest } from "../../../lib/cli/connection/records.ts";
 import { openPodfits, type PodfitQuery } from "../../../lib/cli/connection/podfits.ts";
 import { explainFromSources } from "../../../lib/cli/explain/explain.ts";
@@ -7,14 +7,14 @@ import { isPodNameOf } from "../../../lib/cli/explanation/explain_workload.ts";
 import { type RecordLine, toRecord } from "../../../lib/record/record.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { START } from "../../support/builders.ts";
-import { answerDebug } from "../../support/debug_server.ts";
+import { answerDebug, formatTestLine } from "../../support/debug_server.ts";
 import { evaluation } from "../../support/evaluations.ts";
 
 const ORIGIN = "https://cluster.example:6443";
 const { signal } = new AbortController();
 const DEBUG = "--debug-listen=0.0.0.0:8081";
 const POD: Json = { metadata: { name: "web", namespace: "shop", labels: {} }, spec: { nodeName: "node-1" } };
-const WANTED: PodfitQuery = { namespace: "shop", pod: "web", podfitNamespace: null };
+const WANTED: PodfitQuery = { namespace: "shop", pod: "web", podfitNamespace: "podfit" };
 
 interface PodfitFacts {
   readonly mode?: "central" | "node-local" | "sidecar";
@@ -55,7 +55,14 @@ function refuse(code: number, message: string): Response {
 }
 
 function cluster(podfits: readonly Json[], more: Readonly<Record<string, unknown>> = {}) {
-  return { "/api/v1/namespaces/shop/pods/web": POD, "/api/v1/pods": { items: podfits }, ...more };
+  const at = (namespace: string) => ({ items: podfits.filter(({ metadata }) => metadata.namespace === namespace) });
+  return {
+    "/api/v1/namespaces/shop/pods/web": POD,
+    "/api/v1/pods": { items: podfits },
+    "/api/v1/namespaces/podfit/pods": at("podfit"),
+    "/api/v1/namespaces/shop/pods": at("shop"),
+    ...more,
+  };
 }
 
 const namesOf = (sources: readonly DebugSource[]) => sources.map(({ name }) => name);
@@ -147,7 +154,10 @@ Deno.test("of a thousand agents no more than sixteen are asked at a time, and al
       yield* [];
     },
   };
-  assertEquals(await fetchLatest(Array.from({ length: 1000 }, () => source), {}, { signal }), []);
+  assertEquals(await fetchLatest(Array.from({ length: 1000 }, () => source), {}, { signal }), {
+    lines: [],
+    warnings: [],
+  });
   assertEquals([asked, most], [1000, 16]);
 });
 
@@ -169,7 +179,11 @@ Deno.test("openPodfits() asks each ready sidecar of the namespace where no pod i
   const asked: string[] = [];
   const shop = await openPodfits(server(cluster(pods), asked), { ...WANTED, pod: null }, signal);
   assertEquals(namesOf(shop), ['podfit "podfit/podfit-a"', 'podfit "shop/a"']);
-  assertEquals(asked, ["/api/v1/pods?labelSelector=podfit.dev%2Fmode+in+%28central%2Cnode-local%2Csidecar%29"]);
+  assertEquals(asked, [
+    "/api/v1/namespaces/podfit/pods?labelSelector=podfit.dev%2Fmode+in+%28central%2Cnode-local%29",
+    `/apis/rbac.authorization.k8s.io/v1/clusterrolebindings?${BINDINGS}`,
+    "/api/v1/namespaces/shop/pods?labelSelector=podfit.dev%2Fmode+in+%28sidecar%29",
+  ]);
   const all = await openPodfits(server(cluster(pods)), { ...WANTED, pod: null, namespace: null }, signal);
   assertEquals(namesOf(all), ['podfit "podfit/podfit-a"', 'podfit "shop/a"', 'podfit "other/c"']);
 });
@@ -185,15 +199,200 @@ Deno.test("openPodfits() goes through pods/proxy by HTTPS where podfit has a cer
   );
 });
 
+const BINDINGS = "labelSelector=app.kubernetes.io%2Fcomponent+in+%28controller%2Cagent%29";
+
+/** A pod of a tenant that says that it is a podfit. */
+function fake(mode: "central" | "node-local" | "sidecar", name = "web-1", namespace = "tenant"): Json {
+  const pod = podfit(name, { mode });
+  return { ...pod, metadata: { ...pod.metadata, namespace } };
+}
+
+const ALL: PodfitQuery = { namespace: null, pod: null, podfitNamespace: "podfit" };
+
+Deno.test("openPodfits() asks no central and no node-local podfit outside of podfit's namespace", async () => {
+  const pods = [podfit("podfit-a"), fake("central"), fake("node-local")];
+  const asked: string[] = [];
+  for (const wanted of [WANTED, { ...WANTED, pod: null }, ALL]) {
+    assertEquals(namesOf(await openPodfits(server(cluster(pods), asked), wanted, signal)), [
+      'podfit "podfit/podfit-a"',
+    ]);
+  }
+  assertEquals(asked.filter((path) => path.includes("tenant")), []);
+  const elsewhere = { ...WANTED, podfitNamespace: "tenant" };
+  const found = server({ ...cluster(pods), "/api/v1/namespaces/tenant/pods": { items: [fake("central")] } });
+  assertEquals(namesOf(await openPodfits(found, elsewhere, signal)), ['podfit "tenant/web-1"']);
+});
+
+Deno.test("openPodfits() asks only pods of the accounts that the chart's bindings name, where they may be read", async () => {
+  const of = (name: string, serviceAccountName: string) => {
+    const pod = podfit(name, { args: [DEBUG, "--leader-elect=false"] });
+    return { ...pod, spec: { ...pod.spec, serviceAccountName } };
+  };
+  const pods = [of("real", "podfit"), of("other", "default")];
+  const bindings = (answer: unknown) =>
+    openPodfits(
+      server(cluster(pods, { "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings": answer })),
+      WANTED,
+      signal,
+    ).then(namesOf);
+  const bind = (name: string, namespace: string) => ({
+    items: [{ subjects: [{ kind: "ServiceAccount", name, namespace }, { kind: "User", name: "default" }] }],
+  });
+  const both = ['podfit "podfit/real"', 'podfit "podfit/other"'];
+  assertEquals(await bindings(bind("podfit", "podfit")), ['podfit "podfit/real"']);
+  assertEquals(await bindings(bind("podfit", "tools")), both, "another release");
+  assertEquals(await bindings({ items: [] }), both, "not installed by the chart");
+  assertEquals(await bindings(() => refuse(403, "forbidden")), both, "not readable");
+});
+
+/** A line about that pod, as a podfit sends it. */
+function lineOf(name: string, { namespace = "shop", uid = name, now = START, node = "node-1" } = {}): RecordLine {
+  const { before, input, outcome } = evaluation({});
+  const pod = { ...input.pod, namespace, name, nodeName: node };
+  const record = toRecord({ before, input: { ...input, now, pod }, outcome });
+  return { kind: "pod", namespace, name, uid, count: 1, since: now, record };
+}
+
+/** What podfits answer, whatever they are asked. */
+function answering(
+  pods: readonly Json[],
+  lines: Readonly<Record<string, readonly RecordLine[]>>,
+  asked: string[] = [],
+) {
+  const answers = Object.entries(lines).map(([name, all]) => [
+    `/api/v1/namespaces/${name.replace("/", "/pods/")}:8081/proxy/debug/records`,
+    () => new Response(all.map((line) => `${formatTestLine(line)}\n`).join("")),
+  ]);
+  return server({ ...cluster(pods), ...Object.fromEntries(answers) }, asked);
+}
+
+async function listNames(pods: readonly Json[], lines: Readonly<Record<string, readonly RecordLine[]>>) {
+  const sources = await openPodfits(answering(pods, lines), ALL, signal);
+  const { lines: latest, warnings } = await fetchLatest(sources, {}, { signal });
+  return { pods: latest.map(({ namespace, name }) => `${namespace}/${name}`), warnings, latest };
+}
+
+Deno.test("a sidecar speaks for its own pod only, and cannot hide another by its uid", async () => {
+  const victim = lineOf("victim", { uid: "u1" });
+  const sidecar = fake("sidecar", "web-1", "tenant");
+  const { pods, latest } = await listNames([podfit("podfit-a"), sidecar], {
+    "podfit/podfit-a": [victim],
+    "tenant/web-1": [
+      lineOf("victim", { uid: "u1", now: START + 1 }),
+      lineOf("web-1", { namespace: "tenant", uid: "u1", now: START + 2 }),
+      lineOf("web-2", { namespace: "tenant" }),
+    ],
+  });
+  assertEquals(pods, ["shop/victim", "tenant/web-1"]);
+  assertEquals(latest[0]?.record.input.now, START);
+});
+
+Deno.test("a sidecar is asked about its own pod only, and about no ScaledObject", async () => {
+  const asked: string[] = [];
+  const api = answering([fake("sidecar")], { "tenant/web-1": [] }, asked);
+  const [source] = await openPodfits(api, ALL, signal);
+  const others = [{ namespace: "shop", pod: "web-1" }, { namespace: "tenant", pod: "web-2" }, {
+    namespace: "tenant",
+    scaledObject: "web-1",
+  }];
+  for (const query of others) {
+    await assertRejects(() => source?.open(query, signal) ?? Promise.resolve(), DebugError, "Nothing is known of it");
+  }
+  await source?.open({ latest: true }, signal);
+  assertEquals(asked.filter((path) => path.includes("/proxy/")), [
+    "/api/v1/namespaces/tenant/pods/web-1:8081/proxy/debug/records?latest=true&namespace=tenant&pod=web-1",
+  ]);
+});
+
+Deno.test("an agent speaks for the pods of its node only", async () => {
+  const { pods } = await listNames([podfit("a", { mode: "node-local", node: "node-2" })], {
+    "podfit/a": [lineOf("web-1", { node: "node-1" }), lineOf("web-2", { node: "node-2" })],
+  });
+  assertEquals(pods, ["shop/web-2"]);
+});
+
+Deno.test("a line whose record is about another pod, or that was not asked for, is skipped", async () => {
+  const forged = { ...lineOf("web"), name: "other" };
+  const lines = { "podfit/podfit-a": [forged, lineOf("web"), lineOf("web", { namespace: "payments" })] };
+  const [source] = await openPodfits(answering([podfit("podfit-a")], lines), WANTED, signal);
+  const seen: string[] = [];
+  for await (const { namespace, name } of source?.read({ namespace: "shop" }, signal) ?? []) {
+    seen.push(`${namespace}/${name}`);
+  }
+  assertEquals(seen, ["shop/web"]);
+});
+
+Deno.test("one podfit that answers nonsense, or sidecars that may not be listed, are a warning", async () => {
+  const pods = [podfit("podfit-a"), fake("sidecar")];
+  const path = "/api/v1/namespaces/tenant/pods/web-1:8081/proxy/debug/records";
+  const good = answering(pods, { "podfit/podfit-a": [lineOf("web")] });
+  const withAnswer = (at: string, answer: () => Response) => ({
+    ...good,
+    transport: (request: Request) =>
+      new URL(request.url).pathname === at ? Promise.resolve(answer()) : good.transport(request),
+  });
+  for (
+    const [api, warning] of [
+      [withAnswer(path, () => new Response("nonsense\n")), /^Cannot read the line/],
+      [withAnswer(path, () => refuse(503, "gone")), /^Cannot ask podfit "tenant\/web-1": gone/],
+      [withAnswer("/api/v1/pods", () => refuse(403, "no")), /sidecars are missing: grant list of pods/],
+    ] as const
+  ) {
+    const sources = await openPodfits(api, ALL, signal);
+    const { lines, warnings } = await fetchLatest(sources, {}, { signal });
+    assertEquals(lines.map(({ name }) => name), ["web"]);
+    assertEquals(warnings.length, 1);
+    assertMatch(warnings[0] ?? "", warning);
+  }
+  const bad = withAnswer("/api/v1/namespaces/podfit/pods/podfit-a:8081/proxy/debug/records", () => refuse(500, "no"));
+  const sources = await openPodfits(bad, { ...ALL, namespace: "shop" }, signal);
+  await assertRejects(() => fetchLatest(sources, {}, { signal }), DebugError, "Cannot ask podfit");
+});
+
+Deno.test("explain of a workload says which podfits have not answered", async () => {
+  const failing: DebugSource = {
+    name: "failing",
+    // deno-lint-ignore require-yield -- it fails at once
+    async *read() {
+      await Promise.resolve();
+      throw new DebugError("Unreachable", 'Cannot ask podfit "a"');
+    },
+  };
+  const working: DebugSource = {
+    name: "working",
+    async *read() {
+      await Promise.resolve();
+      yield lineOf("web-7d9f4c-x2x4k");
+    },
+  };
+  const explained = await explainFromSources([failing, working], { kind: "deployment", name: "web" }, {
+    namespace: "shop",
+    signal,
+    now: () => START,
+  });
+  assertEquals(explained.unknown, ['Cannot ask podfit "a"']);
+});
+
+Deno.test("openPodfits() encodes what it puts into a path", async () => {
+  const asked: string[] = [];
+  const withLease = (name: string) => {
+    const args = [DEBUG, `--leader-elect-resource-name=${name}`, "--leader-elect-resource-namespace=a/b?c#d"];
+    return server(cluster(["podfit-a", "podfit-b"].map((one) => podfit(one, { args }))), asked);
+  };
+  await openPodfits(withLease("../../x"), WANTED, signal);
+  assertEquals(asked.at(-1), "/apis/coordination.k8s.io/v1/namespaces/a%2Fb%3Fc%23d/leases/..%2F..%2Fx");
+  await assertRejects(() => openPodfits(withLease(".."), WANTED, signal), DebugError, '".." is not a name');
+});
+
 const ERRORS: Readonly<Record<string, readonly [Readonly<Record<string, unknown>>, string]>> = {
   "a pod that is not there": [
-    { "/api/v1/pods": { items: [] } },
+    { "/api/v1/namespaces/podfit/pods": { items: [] } },
     'Cannot find pod "web" in namespace "shop": there is none',
   ],
   "a cluster without podfit": [
     cluster([podfit("podfit-a", { ready: false })]),
-    "Cannot find a podfit that owns it: no ready pod has a label podfit.dev/mode in (central,node-local); " +
-    "name it with --url",
+    'Cannot find a podfit in namespace "podfit" that owns it: no ready pod has a label podfit.dev/mode in ' +
+    "(central,node-local); name its namespace with --podfit-namespace, or its address with --url",
   ],
   "a podfit without --debug-listen": [
     cluster([podfit("podfit-a", { args: [] })]),
@@ -201,8 +400,8 @@ const ERRORS: Readonly<Record<string, readonly [Readonly<Record<string, unknown>
     "0.0.0.0:8081",
   ],
   "no right to list pods": [
-    cluster([], { "/api/v1/pods": () => refuse(403, "pods is forbidden") }),
-    "Cannot look for podfit: pods is forbidden; name podfit's namespace with --podfit-namespace",
+    cluster([], { "/api/v1/namespaces/podfit/pods": () => refuse(403, "pods is forbidden") }),
+    "Cannot look for podfit: pods is forbidden",
   ],
   "no right to pods/proxy": [
     withProxy(() => refuse(403, 'pods "podfit-a:8081" is forbidden')),

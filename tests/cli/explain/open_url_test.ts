@@ -34,7 +34,7 @@ Deno.test("--url sends the token of --token-file, and a listener that wants one 
       : new Response("no", { status: 401 })
   );
   const url = `http://127.0.0.1:${server.addr.port}`;
-  assertEquals(await read(url, "secret"), []);
+  assertEquals(await read(url, "secret"), { lines: [], warnings: [] });
   assertEquals(
     (await assertRejects(() => read(url), DebugError)).message,
     `Cannot read records of "${url}": it requires the token of a reader (--metrics-auth), and answered 401; ` +

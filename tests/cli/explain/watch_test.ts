@@ -21,7 +21,7 @@ function watchWeb({ run: { clock }, server }: DebugRun) {
   const watching = watchExplanation({
     clock,
     signal,
-    open: () => openPodfits(server, { namespace: "default", pod: "web", podfitNamespace: null }, signal),
+    open: () => openPodfits(server, { namespace: "default", pod: "web", podfitNamespace: "default" }, signal),
     explain: (listeners) =>
       explainFromSources(listeners, { kind: "pod", name: "web" }, {
         namespace: "default",
@@ -49,7 +49,7 @@ Deno.test("explain --watch follows the podfit that owns the pod: anew at each ev
   await using watch = watchWeb(debug);
   await debug.until("it was not shown ten times", () => watch.shown.length >= 10);
   const { shown } = watch;
-  assertEquals([count(debug.asked, WATCH), count(debug.asked, "labelSelector")], [1, 1]);
+  assertEquals([count(debug.asked, WATCH), count(debug.asked, "pods?labelSelector")], [1, 1]);
   const gaps = shown.slice(1).map(({ at }, before) => at - (shown[before]?.at ?? 0));
   assert(gaps.every((gap) => gap >= 1000), gaps.join(", "));
   const evaluated = debug.lines.pod("web").map(({ since }) => since).filter((at) => at > (shown[0]?.at ?? 0));

@@ -95,7 +95,7 @@ Deno.test("podfit record asks the podfit that owns the pod through pods/proxy, a
   const { sink, written } = keep();
   const { signal } = new AbortController();
   const recording = recordTo(() => Promise.resolve(sink), {
-    open: (until) => openPodfits(server, { namespace: "default", pod: "web", podfitNamespace: null }, until),
+    open: (until) => openPodfits(server, { namespace: "default", pod: "web", podfitNamespace: "default" }, until),
     query: { namespace: "default", pod: "web" },
     withPast: true,
     forMs: 60_000,
@@ -128,7 +128,7 @@ Deno.test("podfit record --past writes what a podfit remembers of a pod that is 
   const start = (mayBeGone: boolean) =>
     recordTo(() => Promise.resolve(sink), {
       open: (until) =>
-        openPodfits(debug.server, { namespace: "default", pod: "web", podfitNamespace: null, mayBeGone }, until),
+        openPodfits(debug.server, { namespace: "default", pod: "web", podfitNamespace: "default", mayBeGone }, until),
       query: { namespace: "default", pod: "web" },
       withPast: true,
       forMs: null,
@@ -199,7 +199,7 @@ Deno.test("podfit record takes a pod or a ScaledObject, and reaches podfit by th
   };
   const base: RecordOptions = {
     subject: { kind: "pod", name: "web-1" },
-    access: { ...access, podfitNamespace: null },
+    access: { ...access, podfitNamespace: "podfit" },
     forMs: null,
     withPast: false,
     path: null,
@@ -212,7 +212,7 @@ Deno.test("podfit record takes a pod or a ScaledObject, and reaches podfit by th
   const all = ["-n", "shop", "--url", "https://x:1/a/", "--for", "10m", "--past", "-o", "f", "--token-file", "t"];
   assertEquals((await parse("so/web-1", ...all)).options, {
     subject: { kind: "scaledobject", name: "web-1" },
-    access: { ...access, namespace: "shop", url: "https://x:1/a", tokenFile: "t", podfitNamespace: null },
+    access: { ...access, namespace: "shop", url: "https://x:1/a", tokenFile: "t", podfitNamespace: "podfit" },
     forMs: 600_000,
     withPast: true,
     path: "f",
