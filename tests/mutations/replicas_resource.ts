@@ -23,7 +23,7 @@ export const REPLICAS_RESOURCE: Mutations = {
       find: "                fallback:\n                  description: What podfit does",
       replace:
         "                fallback:\n                  maxProperties: 3\n                  description: What podfit does",
-      test: "ScaledObject has KEDA's fields with their types and bounds, and no others (R1, R2)",
+      test: "ScaledObject has KEDA's fields with their types and bounds, its own bounds, and no others (R1, R2)",
     },
     {
       breaks: "has no authentication of the cluster",

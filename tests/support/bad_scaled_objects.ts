@@ -52,13 +52,19 @@ const BAD: readonly BadRow[] = [
     "R2: a target's name that is a path",
     { "spec.scaleTargetRef.name": "web/scale" },
     "spec.scaleTargetRef.name",
-    'Cannot use "web/scale" as name: must be the name of a workload, without "/" and "%"',
+    'Cannot use "web/scale" as name: must be 1 to 253 lower case letters, digits, "-" and "."',
+  ],
+  [
+    "R2: a target's name that sets the title of a terminal",
+    { "spec.scaleTargetRef.name": "web\x1b]0;owned\x07" },
+    "spec.scaleTargetRef.name",
+    String.raw`Cannot use "web\u001b]0;owned\u0007" as name: must be 1 to 253 lower case letters, digits, "-" and "."`,
   ],
   [
     "R2: an empty target's name",
     { "spec.scaleTargetRef.name": "" },
     "spec.scaleTargetRef.name",
-    'Cannot use "" as name: must be the name of a workload, without "/" and "%"',
+    'Cannot use "" as name: must be 1 to 253 lower case letters, digits, "-" and "."',
   ],
   [
     "R2: a target's apiVersion with two slashes",

@@ -86,7 +86,7 @@ export function parseScaleTarget(spec: Fields, warnings: Problem[]): Target | nu
   const target = openObject(spec, "scaleTargetRef", { known: TARGET_FIELDS, warnings });
   if (target === null) return null;
   target.require(["name"]);
-  const name = target.text("name", WORKLOAD_RULE);
+  const name = target.text("name", NAME_RULE);
   return name === null ? null : {
     apiVersion: parseTargetText(target, "apiVersion", API_VERSION_RULE) ?? "apps/v1",
     kind: parseTargetText(target, "kind", KIND_RULE) ?? "Deployment",
@@ -96,13 +96,6 @@ export function parseScaleTarget(spec: Fields, warnings: Problem[]): Target | nu
 }
 
 const TARGET_FIELDS = ["name", "apiVersion", "kind", "envSourceContainerName"];
-
-/** What the API server accepts as a path segment. */
-const WORKLOAD_RULE = {
-  max: 253,
-  pattern: /^(?!\.\.?$)[^/%]+$/,
-  rule: `must be the name of a workload, without "/" and "%"`,
-};
 
 /** The group becomes a part of a path of the API server, so it must not be "..". */
 const API_VERSION_RULE = {

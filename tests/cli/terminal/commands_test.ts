@@ -1,6 +1,8 @@
 /** Names that take a terminal over, through every command that prints names: as processes, with what they print. */
 import { assert, assertEquals } from "#assert";
 import { parseAll } from "../../../lib/runtime/yaml.ts";
+import { createCommands } from "../../../lib/cli/commands.ts";
+import { createProgram } from "../../../lib/cli/run/options.ts";
 import { describePod } from "../../../lib/cli/explanation/words.ts";
 import { explainPod } from "../../../lib/cli/explanation/explain_pod.ts";
 import { toCharacters, toJson } from "../../../lib/cli/terminal/output.ts";
@@ -12,7 +14,7 @@ import { deployment } from "../../e2e/support/workloads.ts";
 import { autoscalerObject } from "../../support/api_objects.ts";
 import { answerDebug, formatTestLine } from "../../support/debug_server.ts";
 import { ExplainRun } from "../../support/explain_run.ts";
-import { assertHarmless, HOSTILE } from "../../support/hostile_text.ts";
+import { assertHarmless, HOSTILE, UNSEEN } from "../../support/hostile_text.ts";
 import { type Ending, runPodfit, serveApi } from "../../support/podfit_process.ts";
 import { keepLines } from "../../support/record_lines.ts";
 import { recordStory } from "../../support/recorded_story.ts";
@@ -169,6 +171,32 @@ Deno.test("no error message prints a control character of a flag or of an answer
   for (const [at, ending] of failed.entries()) {
     assert(ending.code !== 0, `${at}`);
     assertHarmless(toSaid(ending), `error ${at}`);
+  }
+});
+
+/** Every command, so that a new one is a part of it. */
+const COMMANDS = createProgram(() => undefined, {
+  run: () => Promise.resolve(),
+  commands: createCommands(() => Promise.resolve()),
+}).commands.map((command) => command.name());
+
+Deno.test("no command, and no help, prints a control character of what is typed", async () => {
+  assert(COMMANDS.length >= 9, COMMANDS.join(" "));
+  for (const name of [...COMMANDS, "help", "no-command"]) {
+    const [argument, flag, value, helped] = await Promise.all([
+      podfit([name, HOSTILE, HOSTILE, HOSTILE]),
+      podfit([name, `--${HOSTILE}`]),
+      podfit([name, `-n=${HOSTILE}`, `--kubeconfig=/${HOSTILE}`, `--url=${HOSTILE}`, `-f=/${HOSTILE}`]),
+      podfit([name, "--help", HOSTILE]),
+    ]);
+    const endings = Object.entries({ argument, flag, value, helped });
+    for (const [what, ending] of endings) {
+      const printed = `${ending.stdout}${toSaid(ending)}`;
+      assert(printed !== "", `${name} ${what}`);
+      assertEquals(UNSEEN.exec(printed)?.[0] ?? null, null, `${name} ${what}: ${JSON.stringify(printed)}`);
+    }
+    assert(flag.code !== 0, name);
+    assertHarmless(endings.map(([, ending]) => toSaid(ending)).join("\n"), `${name}, whatever is typed,`);
   }
 });
 
