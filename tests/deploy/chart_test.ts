@@ -131,6 +131,15 @@ chartTest("values that contradict each other are refused, with what to change", 
     [{ mode: "sidecar", scaledObjects: { enabled: true } }, /scaledObjects\.enabled needs all pods of a workload/],
     [{ serviceAccount: { create: false } }, /serviceAccount\.create: false needs serviceAccount\.name/],
     [{ metrics: { auth: true }, podMonitor: { enabled: true } }, /needs podMonitor\.tokenSecret\.name/],
+    [
+      { debug: { enabled: true } },
+      /lets every pod of the cluster read the records: set metrics\.auth, or networkPolicy/,
+    ],
+    [
+      { debug: { enabled: true }, networkPolicy: { enabled: true } },
+      /networkPolicy\.enabled with networkPolicy\.metricsFrom/,
+    ],
+    [{ debug: { enabled: true }, networkPolicy: { metricsFrom: [{ podSelector: {} }] } }, /set metrics\.auth, or/],
   ];
   for (const [values, why] of cases) assertMatch(await refuse(values), why);
 });
@@ -181,7 +190,8 @@ chartTest("what triggers ask is let through, with the look-up of its name", asyn
 
 chartTest("the port of the records is there with debug alone, and let through from whom metrics are", async () => {
   const ports = async (values: Values) => {
-    const objects = parseObjects(await renderText({ values: { networkPolicy: { enabled: true }, ...values } }));
+    const networkPolicy = { enabled: true, metricsFrom: [{ namespaceSelector: {} }] };
+    const objects = parseObjects(await renderText({ values: { networkPolicy, ...values } }));
     const [{ ports }] = objects.find(({ kind }) => kind === "Deployment")?.["spec"].template.spec.containers;
     const ingress = objects.find(({ kind }) => kind === "NetworkPolicy")?.["spec"].ingress;
     return [ports.map((one: Rendered) => one["containerPort"]), ingress[0].ports.map((one: Rendered) => one["port"])];

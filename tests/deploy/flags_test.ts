@@ -108,10 +108,13 @@ const CASES: Readonly<Record<string, readonly [Values, (options: RunOptions) => 
     ({ environment: { isEnabled, requiresAnnotation, agentId } }) => [isEnabled, requiresAnnotation, agentId],
     [true, true, "7"],
   ],
-  "debug": [{ debug: { enabled: true } }, ({ debugListen }) => debugListen, { hostname: "0.0.0.0", port: 8081 }],
+  "debug": [{ debug: { enabled: true }, metrics: { auth: true } }, ({ debugListen }) => debugListen, {
+    hostname: "0.0.0.0",
+    port: 8081,
+  }],
   "debug, which is off": [{}, ({ debugListen }) => debugListen, null],
   "debug by IPv6": [
-    { debug: { enabled: true }, ipFamily: "IPv6" },
+    { debug: { enabled: true }, metrics: { auth: true }, ipFamily: "IPv6" },
     ({ debugListen }) => debugListen,
     { hostname: "::", port: 8081 },
   ],
@@ -147,7 +150,7 @@ chartTest("the process may reach and read what its mode needs: named on its comm
   assertEquals(await command(kubelet), node("0.0.0.0:8080", "$(NODE_IP):10250"));
   const tls = { ...kubelet, metrics: { tls: { secretName: "tls" } }, networkPolicy: { kubeletPorts: [10260] } };
   assertEquals(await command(tls), node("0.0.0.0:8080", "$(NODE_IP):10260", "127.0.0.1"));
-  const debug = { mode: "node-local", debug: { enabled: true } };
+  const debug = { mode: "node-local", debug: { enabled: true }, metrics: { auth: true } };
   assertEquals(await command(debug), node("0.0.0.0:8080", "0.0.0.0:8081"));
   // What DNS makes of a name is nothing that a flag could say.
   assertEquals(await command({ ...kubelet, kubelet: { preferredAddressTypes: ["Hostname"] } }), [undefined]);

@@ -30,17 +30,18 @@ Deno.test("each manifest makes what its mode is made of", async () => {
     "RoleBinding podfit",
   ];
   const kubelet = ["ClusterRole podfit-kubelet", "ClusterRoleBinding podfit-kubelet", "ServiceAccount podfit-kubelet"];
+  const priority = ["FlowSchema podfit-leases", "FlowSchema podfit-writes", "ResourceQuota podfit-critical-pods"];
   const policy = (name: string) =>
     ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"].map((kind) => `${kind} ${name}`);
   assertEquals(
     await kinds("deploy/install.yaml"),
     [definition, ...account, ...kubelet, "ServiceAccount podfit", "Namespace podfit", "Deployment podfit"]
-      .concat("PodDisruptionBudget podfit", policy("podfit-central")).sort(),
+      .concat("PodDisruptionBudget podfit", policy("podfit-central"), priority).sort(),
   );
   assertEquals(
     await kinds("deploy/node-local.yaml"),
     [definition, ...account, "ServiceAccount podfit", "Namespace podfit", "DaemonSet podfit"]
-      .concat(policy("podfit-node-local")).sort(),
+      .concat(policy("podfit-node-local"), priority).sort(),
   );
   assertEquals(
     await kinds("deploy/sidecar.yaml"),

@@ -74,6 +74,8 @@ const BESIDE: Readonly<Record<string, Values>> = {
   "serviceAccount.create": { serviceAccount: { name: "resizer" } },
   "crds.install": { crds: { install: true } },
   "crds.keep": { crds: { install: true } },
+  "debug.enabled": { metrics: { auth: true } },
+  "prometheusRule.labels": { prometheusRule: { enabled: true } },
   "sidecar.serviceAccounts": { mode: "sidecar" },
   "namespace.labels": { namespace: { create: true } },
 };

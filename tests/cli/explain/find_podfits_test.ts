@@ -11,6 +11,8 @@ import { chartTest } from "../../support/needs_helm.ts";
 
 const { signal } = new AbortController();
 const WANTED = { namespace: "default", pod: null, podfitNamespace: "default" };
+/** Records without a token are for named peers only. */
+const POLICY = { enabled: true, metricsFrom: [{ namespaceSelector: {} }] };
 const NODE_LOCAL = { mode: "node-local" };
 
 const INSTALLS: Readonly<Record<string, Values>> = {
@@ -47,7 +49,7 @@ async function withPodfit<T>(objects: readonly Rendered[], use: (found: Json, ru
 
 for (const [what, values] of Object.entries(INSTALLS)) {
   chartTest(`a podfit is found that the chart installs with ${what}`, async () => {
-    const objects = await renderObjects({ values: merge({ debug: { enabled: true } }, values) });
+    const objects = await renderObjects({ values: merge({ debug: { enabled: true }, networkPolicy: POLICY }, values) });
     await withPodfit(objects, async (_, run) => {
       const asked: string[] = [];
       const { origin, transport } = run.cluster.connect();
