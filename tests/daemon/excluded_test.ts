@@ -1,6 +1,9 @@
 /** Namespaces that the operator excludes: nothing is resized or scaled there, and the objects say why (L56). */
 import { assertEquals, assertStringIncludes } from "#assert";
 import { findExclusion, NO_OPERATOR_LIMITS } from "../../lib/resources/pod_resource_autoscaler/parse.ts";
+import { limitScaledObject } from "../../lib/daemon/cluster/scaled_objects.ts";
+import { parseScaledObject } from "../../lib/resources/scaled_object/scaled_object.ts";
+import { toScaledObject } from "../support/scaled_objects.ts";
 import { deployment } from "../e2e/support/workloads.ts";
 import { autoscalerObject } from "../support/api_objects.ts";
 import { Run } from "../support/daemon_run.ts";
@@ -57,6 +60,20 @@ Deno.test("createDaemon() scales nothing in an excluded namespace, and lets go o
   await run.advance(30);
   assertEquals(await run.cluster.find("scaledobjects/web"), null);
   assertEquals(await run.replicas(), 1);
+});
+
+Deno.test("limitScaledObject() leaves nothing to scale, to restore or to pause of an excluded object, valid or not (L56)", () => {
+  const restoring = { advanced: { restoreToOriginalReplicaCount: true } };
+  const valid = { "metadata.namespace": "shop", "metadata.annotations": { "autoscaling.keda.sh/paused": "true" } };
+  for (const edits of [valid, { ...valid, "spec.pollingInterval": -1 }]) {
+    const facts = parseScaledObject(toScaledObject({ ...edits, "spec.advanced": restoring.advanced }));
+    assertEquals([facts.isPaused, (facts.scaledObject ?? facts.restoring)?.restoresReplicas], [true, true]);
+    const limited = limitScaledObject(facts, EXCLUDED);
+    assertEquals([limited.scaledObject, limited.restoring, limited.isPaused], [null, null, false]);
+    assertEquals(limited.problems.map(({ path, reason }) => [path, reason]), [
+      ["metadata.namespace", "NamespaceExcluded"],
+    ]);
+  }
 });
 
 Deno.test("findExclusion() compares whole names (L56)", () => {

@@ -68,6 +68,37 @@ export const PROFILES: Mutations = {
       test: "C1 C7 L50 L54 the API server agrees with every row of the table",
     },
   ],
+  L56: [
+    {
+      breaks: "resizes in namespaces whose names only contain an excluded one",
+      in: "findExclusion",
+      find: "!excludedNamespaces.includes(namespace)",
+      replace: "!excludedNamespaces.some((one) => namespace.includes(one))",
+      test: "findExclusion() compares whole names (L56)",
+    },
+    {
+      breaks: "resizes in excluded namespaces",
+      in: "parseAutoscalerFacts",
+      find: "exclusion === null",
+      replace: "true",
+      test: "createDaemon() resizes no pod of an excluded namespace, and the autoscaler says why and what to do (L56)",
+    },
+    {
+      breaks: "restores replicas in excluded namespaces",
+      in: "limitScaledObject",
+      find: "restoring: null, ",
+      replace: "",
+      test:
+        "limitScaledObject() leaves nothing to scale, to restore or to pause of an excluded object, valid or not (L56)",
+    },
+    {
+      breaks: "scales in excluded namespaces",
+      in: "limitScaledObject",
+      find: "exclusion !== null",
+      replace: "false",
+      test: "createDaemon() scales nothing in an excluded namespace, and lets go of a deleted ScaledObject (L56)",
+    },
+  ],
   L54: [
     {
       breaks: "takes a percentile of a memory side",

@@ -14,7 +14,7 @@ export interface AccessOptions {
   /** Without a slash at its end; `null` = through the API server. */
   readonly url: string | null;
   readonly tokenFile: string | null;
-  /** Where podfits for other pods than their own are believed. */
+  /** Where podfits for other pods than their own are accepted. */
   readonly podfitNamespace: string;
   /** Namespace of the subject; `null` = that of the context, or default. */
   readonly namespace: string | null;

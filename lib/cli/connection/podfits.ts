@@ -2,7 +2,7 @@
  * Which pods of a cluster run podfit, and which of them owns the pod that the user asks about?
  *
  * The labels, flags and variables of the chart say so. Anyone who creates pods can write these. So a podfit for other
- * pods counts only in podfit's namespace, and a sidecar is believed about its own pod only. Records are then fetched
+ * pods counts only in podfit's namespace, and a sidecar counts for its own pod only. Records are then fetched
  * through `pods/proxy` of the API server, or directly from the address of `--url`.
  */
 import { readErrorText } from "../../kube/body.ts";
