@@ -160,7 +160,7 @@ async function assertOwnWritesOnly(server: ApiServer, namespace: string, pod: st
   });
   const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
   const hold = (...given: Parameters<typeof lease>) =>
-    write(server, { method: "PUT", path: `${path}/statuses`, body: lease(...given) });
+    write(server, { method: "PATCH", path: `${path}/statuses`, body: { spec: lease(...given).spec } });
   const create = (holder: string) => write(server, { method: "POST", path, body: lease(holder) });
   const refused = await create("other_1");
   assertEquals(refused.status, 403);
@@ -215,7 +215,7 @@ function createAccount(name: string, more: readonly Manifest[] = []): readonly M
       rules: [
         { apiGroups: [""], resources: ["pods/resize"], verbs: ["patch"] },
         { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
-        { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create", "update"] },
+        { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create", "patch"] },
         ...more,
       ],
     },
