@@ -23,6 +23,7 @@ import { REPLICAS_WAY_IN } from "./mutations/replicas_way_in.ts";
 import { REPORTING } from "./mutations/reporting.ts";
 import { RESOURCE } from "./mutations/resource.ts";
 import { ROOM } from "./mutations/room.ts";
+import { RESTARTS } from "./mutations/restarts.ts";
 import { SAMPLING } from "./mutations/sampling.ts";
 import { SATURATION } from "./mutations/saturation.ts";
 import { SEEING } from "./mutations/seeing.ts";
@@ -43,6 +44,7 @@ export const MUTATIONS: Mutations = join([
   RECOMMENDING,
   PROFILES,
   SEEING,
+  RESTARTS,
   REPLICAS_JOINT,
   REPLICAS_LANGUAGES,
   REPLICAS_POLL,

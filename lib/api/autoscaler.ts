@@ -343,6 +343,7 @@ export interface components {
           throttling?: "measure" | "ignore";
         };
         delay?: string;
+        maxUnavailable?: number | string;
         memory?: {
           limits?: {
             consecutiveSamples?: number;

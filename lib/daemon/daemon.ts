@@ -40,6 +40,8 @@ export interface DaemonOptions {
   readonly limits?: OperatorLimits;
   /** How many autoscalers may match one container. The ones with the highest priority are kept. */
   readonly maxContenders?: number;
+  /** PodDisruptionBudgets are neither watched nor respected. */
+  readonly ignoresDisruptionBudgets?: boolean;
   /** Which podfit this is, in events. */
   readonly instance: string;
   /**
@@ -89,6 +91,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     limits,
     maxContenders,
     seesReplicas: replicas !== null,
+    ignoresDisruptionBudgets: options.ignoresDisruptionBudgets ?? false,
     clock,
     random,
     log,

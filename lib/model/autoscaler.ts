@@ -53,6 +53,11 @@ export interface Autoscaler {
   readonly throttling: "measure" | "ignore";
   /** Memory may be scaled down where that restarts the container. */
   readonly restartToShrink: boolean;
+  /**
+   * How many pods of a workload may be unavailable because resizes restart their containers; absent =
+   * DEFAULT_MAX_UNAVAILABLE.
+   */
+  readonly maxUnavailable?: MaxUnavailable;
   readonly pollIntervalMs: number;
   readonly cooldownMs: number;
   readonly after: ResizeAfter;
@@ -60,6 +65,11 @@ export interface Autoscaler {
   /** The managed fields in the order of RESOURCE_FIELDS; at least one. */
   readonly sides: readonly FieldPolicy[];
 }
+
+/** A number of pods, or a share of them in percent. */
+export type MaxUnavailable =
+  | { readonly kind: "pods"; readonly pods: number }
+  | { readonly kind: "percent"; readonly percent: number };
 
 /** When one resource field is resized, and to which size. */
 export interface FieldPolicy {

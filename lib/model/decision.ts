@@ -7,6 +7,7 @@
 import type { PodUsage } from "../api/usage.ts";
 import type { ResourceField, Resources } from "../units/resources.ts";
 import type { Action, Autoscaler } from "./autoscaler.ts";
+import type { Disruption } from "./disruption.ts";
 import type { ContainerFacts, PodFacts, Siblings } from "./pod.ts";
 import type { Headroom, NamespaceLimits } from "./pod_amounts.ts";
 import type { BlockReason, HoldReason, Notice, ResizeReason } from "./reasons.ts";
@@ -51,6 +52,8 @@ export interface SizeInput {
   readonly scaleInPending?: Readonly<Record<string, readonly ResourceField[]>>;
   /** When replicas of the pod's workload were last removed by a trigger that is coupled with its size, epoch ms. */
   readonly scaledInAt?: number;
+  /** What a restart would take from the pod's workload; absent = no resize restarts a container of it. */
+  readonly disruption?: Disruption;
 }
 
 /** Why the pod is evaluated. */

@@ -24,6 +24,11 @@ export interface PodFacts {
    * without a controller.
    */
   readonly revision: string | null;
+  /**
+   * Its workload within the namespace, as kind and name of the controller. For a pod of a Deployment, whose controller is
+   * a ReplicaSet, the name is without the hash: its ReplicaSets are one workload. Absent without a controller.
+   */
+  readonly workload?: string;
   readonly labels: Readonly<Record<string, string>>;
   /** Annotation pra.kedify.io/reconcile is "enabled". */
   readonly optedIn: boolean;

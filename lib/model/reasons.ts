@@ -50,6 +50,8 @@ export const BLOCK_REASONS = [
   "RestartRequired",
   "CrashLoop",
   "ScaleInPending",
+  "MaxUnavailable",
+  "DisruptionBudget",
   ...REFUSAL_REASONS,
   "DryRun",
 ] as const;
@@ -73,6 +75,8 @@ export const LIMIT_REASONS = [
   "Unsupported",
   "Rights",
   "Invalid",
+  "MaxUnavailable",
+  "DisruptionBudget",
 ] as const satisfies readonly (HoldReason | BlockReason)[];
 
 /** A reason of LIMIT_REASONS. */
@@ -113,6 +117,7 @@ export const NOTICES = {
   QoSInvariantBlocked: "Warning",
   ScaleFailed: "Warning",
   ResizeMayRestart: "Warning",
+  RestartWaiting: "Normal",
   Inherited: "Normal",
   Limited: "Warning",
   OOMKilled: "Warning",
@@ -131,6 +136,8 @@ export const BLOCK_NOTICE: Readonly<Partial<Record<BlockReason, NoticeName>>> = 
   QoSInvariantBlocked: "QoSInvariantBlocked",
   MemoryInUse: "ScaleFailed",
   RestartRequired: "ResizeMayRestart",
+  MaxUnavailable: "RestartWaiting",
+  DisruptionBudget: "RestartWaiting",
   NodeCapacity: "ScaleFailed",
   Quota: "ScaleFailed",
   LimitRange: "ScaleFailed",
@@ -145,6 +152,9 @@ export interface Notice {
   readonly name: NoticeName;
   readonly message: string;
 }
+
+/** Reasons why a restart waits. They count as limits only once they have lasted. */
+export const RESTART_WAITS: ReadonlySet<string> = new Set<BlockReason>(["MaxUnavailable", "DisruptionBudget"]);
 
 /** Of holds and blocks. */
 export const PASSING_REASONS: ReadonlySet<HoldReason | BlockReason> = new Set(

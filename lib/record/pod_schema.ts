@@ -243,6 +243,10 @@ const autoscaler = v.strictObject({
   oom: v.picklist(["raise", "ignore"]),
   throttling: v.picklist(["measure", "ignore"]),
   restartToShrink: flag,
+  maxUnavailable: v.exactOptional(v.variant("kind", [
+    v.strictObject({ kind: v.literal("pods"), pods: number }),
+    v.strictObject({ kind: v.literal("percent"), percent: number }),
+  ])),
   pollIntervalMs: number,
   cooldownMs: number,
   after: v.picklist(["running", "containerReady", "podReady"]),
@@ -277,6 +281,7 @@ const pod = v.strictObject({
   generation: numberOrNull,
   observedGeneration: numberOrNull,
   revision: v.nullable(text),
+  workload: v.exactOptional(text),
   labels: dictionary(text),
   optedIn: flag,
   deleting: flag,
@@ -384,6 +389,12 @@ export const inputSchema = schemaOf<SizeInput>()(v.strictObject({
   ledSince: v.exactOptional(number),
   scaleInPending: v.exactOptional(dictionary(v.array(side))),
   scaledInAt: v.exactOptional(number),
+  disruption: v.exactOptional(v.strictObject({
+    pods: numberOrNull,
+    unavailable: number,
+    example: v.nullable(text),
+    budgets: v.nullable(v.array(v.strictObject({ name: text, allowed: number }))),
+  })),
 }));
 
 const decision = v.variant("kind", [

@@ -14,6 +14,7 @@ import {
 } from "../horizontal/pod_metrics.ts";
 import { countReadyPods } from "../horizontal/replica_calculator.ts";
 import type { SizeInput } from "../model/decision.ts";
+import { canResizeRestart, type Disruption, isUnavailable } from "../model/disruption.ts";
 import type { ReplicasObservation, ReplicasReport, Scale, TriggerReading } from "../model/replicas_decision.ts";
 import { NEW_REPLICAS_STATE } from "../model/replicas_state.ts";
 import { listResourceTriggers, type ResourceTrigger, type ScaledObjectFacts } from "../model/scaled_object.ts";
@@ -188,11 +189,24 @@ export class Workload {
     return { pod, rates: member.rates, initialResources: births, vertical: { state, matching: autoscalers } };
   }
 
-  /** What replicas mean for a pod's size (R86). */
+  /** What the other replicas mean for a pod's size. Clauses: R86, L70. */
   #getContext(member: Member, now: number): Partial<SizeInput> | null {
     const { isScaleInPending, scaledInAt } = this.#state;
-    if (!isScaleInPending && scaledInAt === null) return null;
+    const disruption = this.#findDisruption(member);
+    if (!isScaleInPending && scaledInAt === null) return disruption === null ? null : { disruption };
     const scaleInPending = listHeldFields(this.#triggers, this.#toWorkloadPod(member), now);
-    return { ...(isScaleInPending && { scaleInPending }), ...(scaledInAt !== null && { scaledInAt }) };
+    return {
+      ...(isScaleInPending && { scaleInPending }),
+      ...(scaledInAt !== null && { scaledInAt }),
+      ...(disruption !== null && { disruption }),
+    };
+  }
+
+  /** `null` where no resize restarts a container. A simulation has no PodDisruptionBudgets. */
+  #findDisruption(member: Member): Disruption | null {
+    if (!canResizeRestart(member.pod.facts)) return null;
+    const others = this.#members.filter((one) => one !== member && isUnavailable(one.pod.facts));
+    const example = others[0]?.pod.facts.name ?? null;
+    return { pods: this.#members.length, unavailable: others.length, example, budgets: [] };
   }
 }

@@ -37,7 +37,7 @@ export function joinPath(path: string, key: string): string {
 const MAX_SHOWN = 40;
 
 /** Label keys are rarely longer. */
-const MAX_KEY = 100;
+const MAX_KEY = 96;
 
 /** Characters that JSON.stringify() keeps, although they break a line, are invisible or reverse the text. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;

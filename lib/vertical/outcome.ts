@@ -16,7 +16,13 @@ import {
 import { findContainer, getActualSize } from "../model/pod.ts";
 import { explainOtherPodfit } from "../model/ownership.ts";
 import { computeQosAfter } from "../model/pod_amounts.ts";
-import { type HoldReason, LIMIT_REASONS, type LimitReason, type ResizeReason } from "../model/reasons.ts";
+import {
+  type HoldReason,
+  LIMIT_REASONS,
+  type LimitReason,
+  type ResizeReason,
+  RESTART_WAITS,
+} from "../model/reasons.ts";
 import { listChangedFields, type ResizeRequest } from "../model/resize_request.ts";
 import { isStuck, listStuckFields, STUCK_REASONS, type StuckResize, toReverted } from "../model/resize_status.ts";
 import {
@@ -60,7 +66,7 @@ export function toOutcome({ input, sampled, cases, results }: OutcomeContext): P
   });
   if (first === null && request !== null) decisions.push(toRevertDecision(request));
   decisions.push(...listNotOwnerDecisions(sampled, { cases, input }));
-  return { request, decisions, views: nextViews(sampled, results) };
+  return { request, decisions, views: nextViews(sampled, results, input.now) };
 }
 
 interface OutcomeContext {
@@ -72,11 +78,11 @@ interface OutcomeContext {
 }
 
 /** Returns the views after the samples and the gates' answers. */
-function nextViews(sampled: readonly Sampled[], results: readonly CaseResult[]): PodState["views"] {
+function nextViews(sampled: readonly Sampled[], results: readonly CaseResult[], now: number): PodState["views"] {
   const views: Record<string, AutoscalerView> = {};
   for (const { autoscaler, view, isNewSample } of sampled) {
     const result = results.find(({ it }) => it.autoscaler === autoscaler);
-    const next = isNewSample ? nextLimitedView(view, autoscaler, result?.up ?? null) : view;
+    const next = isNewSample ? nextLimitedView(view, autoscaler, { up: result?.up ?? null, now }) : view;
     const vetoedSince = result === undefined ? view.vetoedSince : findVetoedSince(result);
     views[autoscaler.key] = vetoedSince === next.vetoedSince ? next : { ...next, vetoedSince };
   }
@@ -180,14 +186,19 @@ function findVetoedSince(
 export const MIN_LIMITED_SAMPLES = 2;
 
 /**
- * Returns the view after a new sample; `up`: the gates' answer to the scale-up, `null` without one. Cooldowns and
- * retries of a refused size neither count nor end the count.
+ * Returns the view after a new sample; `up`: the gates' answer to the scale-up, `null` without one. Cooldowns, retries
+ * of a refused size and restarts that wait for their turn neither count nor end the count.
  */
-function nextLimitedView(view: AutoscalerView, autoscaler: Autoscaler, up: GateResult | null): AutoscalerView {
-  const limited = up === null ? null : nextLimited(view.limited, up);
+function nextLimitedView(
+  view: AutoscalerView,
+  autoscaler: Autoscaler,
+  { up, now }: { readonly up: GateResult | null; readonly now: number },
+): AutoscalerView {
+  const isLasting = view.wantedSince !== null && now - view.wantedSince >= LONG_RESTART_WAIT_MS;
+  const limited = up === null ? null : nextLimited(view.limited, up, isLasting);
   const held = up === null
     ? clearHeldCounts(view.shortage)
-    : nextHeldCounts(view, autoscaler, (key) => toScaleUpAnswer(up, key));
+    : nextHeldCounts(view, autoscaler, (key) => toScaleUpAnswer(up, key, isLasting));
   if (limited === view.limited && held === view.shortage) return view;
   return { ...view, limited, shortage: held };
 }
@@ -309,15 +320,15 @@ function addVetoText(decision: Decision, now: number, vetoedSince: number | null
   return { ...decision, message };
 }
 
-function nextLimited(before: LimitedScaleUp | null, up: GateResult): LimitedScaleUp | null {
+function nextLimited(before: LimitedScaleUp | null, up: GateResult, isLasting: boolean): LimitedScaleUp | null {
   const reason = findHeldReason(up);
-  return isLimitReason(reason) ? { reason, samples: (before?.samples ?? 0) + 1 } : before;
+  return isLimitReason(reason, isLasting) ? { reason, samples: (before?.samples ?? 0) + 1 } : before;
 }
 
 /** Returns the answer for one field of the scale-up. */
-function toScaleUpAnswer({ objections }: GateResult, key: ResourceField): ScaleUpAnswer {
+function toScaleUpAnswer({ objections }: GateResult, key: ResourceField, isLasting: boolean): ScaleUpAnswer {
   const { reason = null } = objections.find(({ sides }) => sides.includes(key)) ?? {};
-  return isLimitReason(reason) ? "limit" : reason === "Cooldown" ? "cooldown" : "other";
+  return isLimitReason(reason, isLasting) ? "limit" : reason === "Cooldown" ? "cooldown" : "other";
 }
 
 function findHeldReason(asked: GateResult): string | null {
@@ -326,8 +337,12 @@ function findHeldReason(asked: GateResult): string | null {
   return decision.kind === "hold" || decision.kind === "blocked" ? decision.reason : null;
 }
 
-function isLimitReason(reason: string | null): reason is LimitReason {
-  return LIMIT_REASONS.some((one) => one === reason);
+/** After this time a restart that waits for its turn is a limit, ms. Until then the wait usually ends alone. */
+const LONG_RESTART_WAIT_MS = 10 * 60_000;
+
+/** `isLasting`: the scale-up has been wanted for long. */
+function isLimitReason(reason: string | null, isLasting: boolean): reason is LimitReason {
+  return LIMIT_REASONS.some((one) => one === reason) && (isLasting || !RESTART_WAITS.has(reason ?? ""));
 }
 
 /**

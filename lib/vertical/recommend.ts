@@ -65,7 +65,9 @@ export function toRecommendedInput(
   { shadow, input }: Recommendation,
   observation: Observation = input.observation,
 ): DecisionInput {
-  return { state: shadow.state, input: { ...input, pod: toRecommendedPod(input.pod, shadow), observation } };
+  // Nothing restarts, so nothing waits for its turn.
+  const { disruption: _, ...rest } = input;
+  return { state: shadow.state, input: { ...rest, pod: toRecommendedPod(input.pod, shadow), observation } };
 }
 
 /** Returns the same with the request accepted by the API server. */

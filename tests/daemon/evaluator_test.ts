@@ -16,6 +16,7 @@ const CHANGED = { kind: "changed" } as const;
 
 const NO_SURROUNDINGS: Surroundings = {
   headroom: { find: () => null, reserve() {}, confirm() {}, release() {} },
+  disruptions: { find: () => undefined, reserve() {}, settle() {} },
   findLimits: () => null,
   lowersMemoryLimits: () => true,
 };

@@ -52,7 +52,7 @@ const CASES: Readonly<Record<string, readonly [Values, (options: RunOptions) => 
   ],
   "mode: central": [{}, ({ node, statsSource }) => [node, statsSource], [null, "kubelet"]],
   "limits": [
-    { limits: { minPollInterval: "5s", maxCpu: 2, maxMemory: "1Gi", maxContenders: 4 } },
+    { limits: { minPollInterval: "5s", maxCpu: 2, maxMemory: "1Gi", maxContenders: 4, maxUnavailable: 0 } },
     ({ limits, maxContenders }) => ({ ...limits, excludedNamespaces: [], maxContenders }),
     {
       minPollIntervalMs: 5000,
@@ -60,6 +60,7 @@ const CASES: Readonly<Record<string, readonly [Values, (options: RunOptions) => 
       maxMemoryBytes: 2 ** 30,
       excludedNamespaces: [],
       maxContenders: 4,
+      maxUnavailable: { kind: "pods", pods: 0 },
     },
   ],
   "excludeNamespaces": [
@@ -71,6 +72,17 @@ const CASES: Readonly<Record<string, readonly [Values, (options: RunOptions) => 
     { excludeNamespaces: [] },
     ({ limits }) => limits.excludedNamespaces,
     [],
+  ],
+  "limits.maxUnavailable in percent (L70)": [
+    { limits: { maxUnavailable: "50%" } },
+    ({ limits: { maxUnavailable } }) => maxUnavailable,
+    { kind: "percent", percent: 50 },
+  ],
+  "limits.maxUnavailable, which is not set (L70)": [{}, ({ limits: { maxUnavailable } }) => maxUnavailable, undefined],
+  "ignoreDisruptionBudgets (L71)": [
+    { ignoreDisruptionBudgets: true },
+    ({ ignoreDisruptionBudgets }) => ignoreDisruptionBudgets,
+    true,
   ],
   "pace": [{ pace: { qps: 0.5, burst: 1000 } }, ({ pace }) => pace, { perSecond: 0.5, burst: 1000 }],
   "scaledObjects": [

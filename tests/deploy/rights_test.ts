@@ -16,6 +16,8 @@ const OBJECTS = [
   "resourcequotas: list watch",
 ];
 const RESIZE = "pods/resize: patch";
+/** Of the mode central alone. */
+const BUDGETS = "poddisruptionbudgets.policy: list watch";
 const NODES = "nodes: list watch";
 const PROXY = "nodes/proxy: get";
 const USAGE = "pods.metrics.k8s.io: list";
@@ -51,39 +53,54 @@ const podfit = (everywhere: readonly string[], own: readonly string[]): Rights =
 });
 
 const CASES: Readonly<Record<string, readonly [Values, Rights]>> = {
-  "central by kubelets": [{}, { ...podfit([...ALL, NODES], [TOKEN, ...LEASE]), ...KUBELET }],
-  "central, auto": [{ statsSource: "auto" }, { ...podfit([...ALL, USAGE, NODES], [TOKEN, ...LEASE]), ...KUBELET }],
-  "central by metrics.k8s.io": [{ statsSource: "metrics-api" }, podfit([...ALL, USAGE, NODES], LEASE)],
-  "central by the proxy": [{ statsSource: "proxy" }, podfit([...ALL, NODES, PROXY], LEASE)],
+  "central by kubelets": [{}, { ...podfit([...ALL, BUDGETS, NODES], [TOKEN, ...LEASE]), ...KUBELET }],
+  "central, auto": [{ statsSource: "auto" }, {
+    ...podfit([...ALL, BUDGETS, USAGE, NODES], [TOKEN, ...LEASE]),
+    ...KUBELET,
+  }],
+  "central that ignores disruption budgets (L71)": [
+    { ignoreDisruptionBudgets: true },
+    { ...podfit([...ALL, NODES], [TOKEN, ...LEASE]), ...KUBELET },
+  ],
+  "central by metrics.k8s.io": [{ statsSource: "metrics-api" }, podfit([...ALL, BUDGETS, USAGE, NODES], LEASE)],
+  "central by the proxy": [{ statsSource: "proxy" }, podfit([...ALL, BUDGETS, NODES, PROXY], LEASE)],
   "central alone, without leader election": [
     { replicas: 1, leaderElection: { enabled: false } },
-    { ...podfit([...ALL, NODES], [TOKEN]), ...KUBELET },
+    { ...podfit([...ALL, BUDGETS, NODES], [TOKEN]), ...KUBELET },
   ],
   "central alone, by metrics.k8s.io, without leader election": [
     { replicas: 1, leaderElection: { enabled: false }, statsSource: "metrics-api" },
-    podfit([...ALL, USAGE, NODES], []),
+    podfit([...ALL, BUDGETS, USAGE, NODES], []),
   ],
   "central that resizes nothing (L51)": [
     { dryRun: true },
-    { ...podfit([...OBJECTS, NODES], [TOKEN, ...LEASE]), ...KUBELET },
+    { ...podfit([...OBJECTS, BUDGETS, NODES], [TOKEN, ...LEASE]), ...KUBELET },
   ],
   "central with authorized metrics": [
     { metrics: { auth: true } },
-    { ...podfit([...ALL, NODES, ...REVIEWS], [TOKEN, ...LEASE]), ...KUBELET },
+    { ...podfit([...ALL, BUDGETS, NODES, ...REVIEWS], [TOKEN, ...LEASE]), ...KUBELET },
   ],
   "central for two namespaces": [{ watchNamespaces: ["shop", "podfit"], statsSource: "auto" }, {
-    "podfit/podfit": { "*": [NODES], shop: [...ALL, USAGE], podfit: [...ALL, USAGE, TOKEN, ...LEASE] },
+    "podfit/podfit": {
+      "*": [NODES],
+      shop: [...ALL, BUDGETS, USAGE],
+      podfit: [...ALL, BUDGETS, USAGE, TOKEN, ...LEASE],
+    },
     ...KUBELET,
   }],
   "central with replicas (R95)": [
     { scaledObjects: { enabled: true } },
-    { ...podfit([...ALL, ...REPLICAS, ...SCALE, NODES, CLUSTER_AUTHENTICATIONS], [TOKEN, ...LEASE]), ...KUBELET },
+    {
+      ...podfit([...ALL, BUDGETS, ...REPLICAS, ...SCALE, NODES, CLUSTER_AUTHENTICATIONS], [TOKEN, ...LEASE]),
+      ...KUBELET,
+    },
   ],
   "central with replicas that it only computes (R95)": [
     { scaledObjects: { enabled: true, transferHpas: true }, dryRun: true },
     {
       ...podfit([
         ...OBJECTS,
+        BUDGETS,
         ...REPLICAS,
         ...SCALE.map((right) => right.replace(" update", "")),
         NODES,
@@ -103,6 +120,7 @@ const CASES: Readonly<Record<string, readonly [Values, Rights]>> = {
         "*": [NODES, CLUSTER_AUTHENTICATIONS],
         shop: [
           ...ALL,
+          BUDGETS,
           USAGE,
           ...REPLICAS,
           ...SCALE,
@@ -115,7 +133,7 @@ const CASES: Readonly<Record<string, readonly [Values, Rights]>> = {
   ],
   "central whose replicas are off, whatever else is said of them (R1, R95)": [
     { scaledObjects: { transferHpas: true, secretNamespaces: ["shop"], clusterObjectNamespace: "ops" } },
-    { ...podfit([...ALL, NODES], [TOKEN, ...LEASE]), ...KUBELET },
+    { ...podfit([...ALL, BUDGETS, NODES], [TOKEN, ...LEASE]), ...KUBELET },
   ],
   "node-local by cgroups": [{ mode: "node-local" }, podfit([...ALL, NODES], LEASE)],
   "node-local by kubelets": [

@@ -56,6 +56,7 @@ const USED = [
   "create events",
   "patch events",
   ...["limitranges", "resourcequotas"].flatMap((resource) => [`list ${resource}`, `watch ${resource}`]),
+  ...["list", "watch"].map((verb) => `${verb} poddisruptionbudgets.policy`),
   "create leases.coordination.k8s.io",
 ];
 const BEYOND = [
@@ -75,6 +76,7 @@ const BEYOND = [
   // Of the Lease with podfit's name alone.
   ...["get", "list", "watch", "update", "patch", "delete"].map((verb) => `${verb} leases.coordination.k8s.io`),
   "update resourcequotas",
+  ...["get", "create", "update", "patch", "delete"].map((verb) => `${verb} poddisruptionbudgets.policy`),
 ];
 
 scenario("C54 without nodes/stats the kubelet refuses, and the missing right is named", {

@@ -95,14 +95,14 @@ export const APPLYING: Mutations = {
   C43: [
     {
       breaks: "speaks of a restart for a resource that does not restart",
-      in: "reportRestart",
-      find: "it?.container.restartsOn[resourceOf(key)] === true",
-      replace: "it?.container.restartsOn.cpu || it?.container.restartsOn.memory",
+      in: "listRestartingFields",
+      find: "restartsOn[resourceOf(key)]",
+      replace: "restartsOn.cpu || restartsOn.memory",
       test: "decideSize() notifies of no restart for another resource (C43)",
     },
     {
       breaks: "speaks of a restart for limits alone",
-      in: "reportRestart",
+      in: "listRestartingFields",
       find: "(key) =>",
       replace: '(key) => key.endsWith("limits") &&',
       test: "decideSize() notifies of a restart for a limit or request of that resource (C43)",

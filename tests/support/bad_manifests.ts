@@ -165,6 +165,9 @@ const BAD: readonly BadRow[] = [
   ["an unknown mode", { "spec.mode": "dryRun" }],
   ["an unknown word for new pods", { "spec.newPods": "median" }],
   ["an unknown veto", { "spec.policy.veto": "none" }],
+  ["L70: a share of more than all pods", { "spec.policy.maxUnavailable": "101%" }],
+  ["L70: fewer pods than none", { "spec.policy.maxUnavailable": -1 }],
+  ["L70: a part of a pod", { "spec.policy.maxUnavailable": 0.5 }],
   ["an unknown word for OOM kills", { "spec.policy.memory": { limits: SIDE, oom: "kill" } }, "spec.policy.memory.oom"],
   ["an unknown word for throttling", { "spec.policy.cpu.throttling": true }],
   [

@@ -156,6 +156,7 @@ export interface PodfitOptions {
   readonly replicas?: DaemonOptions["replicas"];
   readonly dryRun?: boolean;
   readonly limits?: DaemonOptions["limits"];
+  readonly ignoresDisruptionBudgets?: boolean;
   /** Who takes every evaluation beside its own. */
   readonly sinks?: DaemonOptions["sinks"];
   readonly flightRecorder?: DaemonOptions["flightRecorder"];
@@ -200,6 +201,7 @@ export class PodfitRun implements AsyncDisposable {
       random,
       metrics: this.metrics,
       dryRun,
+      ignoresDisruptionBudgets: options.ignoresDisruptionBudgets ?? false,
       requiresAnnotation: false,
       instance: "test",
       signal: this.#ending.signal,
@@ -259,6 +261,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   scaledobjects: "/apis/keda.sh/v1alpha1",
   triggerauthentications: "/apis/keda.sh/v1alpha1",
   horizontalpodautoscalers: "/apis/autoscaling/v2",
+  poddisruptionbudgets: "/apis/policy/v1",
 };
 
 function toPath(name: string): string {

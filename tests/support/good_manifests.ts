@@ -123,6 +123,9 @@ const GOOD: readonly GoodRow[] = [
   ["the template's size", { "spec.newPods": "template" }],
   ["a veto of the resource", { "spec.policy.veto": "resource" }],
   ["a veto of all", { "spec.policy.veto": "all" }],
+  ["L70: a number of pods that may restart", { "spec.policy.maxUnavailable": 3 }],
+  ["L70: a share of pods that may restart", { "spec.policy.maxUnavailable": "50%" }],
+  ["L70: no pod that may restart", { "spec.policy.maxUnavailable": 0 }],
   ["what memory does on a restart and a kill", {
     "spec.policy.memory": { requests: SIDE, restartToShrink: true, oom: "ignore" },
   }],

@@ -41,6 +41,8 @@ export const REQUEST_THRESHOLDS = below(SIDES.filter((side) => side.endsWith("re
   "scaleDownThreshold",
 ]);
 export const COUNTS = below(["spec.policy", ...SIDES, ...UPS, ...DOWNS], ["consecutiveSamples"]);
+/** A number of pods, or a percentage of them. */
+export const POD_COUNTS = ["spec.policy.maxUnavailable"];
 export const PRIORITY = ["spec.priority"];
 export const FLAGS = ["spec.paused", "spec.policy.memory.restartToShrink"];
 export const NAMES = ["spec.containerName", "spec.target.name"];

@@ -31,7 +31,7 @@ export interface Load {
 /** What node, namespace and version allow, and what replicas are about to do. */
 export type Surroundings = Pick<
   SizeInput,
-  "ledSince" | "room" | "limits" | "lowersMemoryLimits" | "scaleInPending" | "scaledInAt"
+  "ledSince" | "room" | "limits" | "lowersMemoryLimits" | "scaleInPending" | "scaledInAt" | "disruption"
 >;
 
 export interface StoryOptions {

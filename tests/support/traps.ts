@@ -55,6 +55,21 @@ export const SORTS: readonly Sort[] = [
     others: ["0", "-0", "9000000000000", "9007199254740991", "9007199254740992", ...value.EDGE_QUANTITIES],
   },
   {
+    paths: field.POD_COUNTS,
+    refused: [
+      "-1",
+      "1.5",
+      "true",
+      "[]",
+      "{}",
+      "1000000",
+      "1e400",
+      ...texts(["", "-1", "1.5", "a", "%", "2 %", "101%"]),
+    ],
+    accepted: ["0", "1", "999999", ...texts(["0", "3", "0%", "1%", "25%", "100%"])],
+    others: texts(["01", "05%", "+1", "100 %", "25%%", "1e2"]),
+  },
+  {
     paths: field.PERCENTS,
     refused: [...value.NO_INTEGERS, "-1", "101", "2147483648"],
     others: ["0", "-0", "1", "50", "99", "100"],

@@ -126,6 +126,7 @@ const TABLE: readonly [reasons: string, event: string | null][] = [
   ["ResizeDeferred ResizeInfeasible ResizeError", "ResizePending"],
   ["QoSInvariantBlocked", "QoSInvariantBlocked"],
   ["RestartRequired", "ResizeMayRestart"],
+  ["MaxUnavailable DisruptionBudget", "RestartWaiting"],
   ["MemoryInUse NodeCapacity Quota LimitRange Rights Invalid Unsupported", "ScaleFailed"],
 ];
 Deno.test("BLOCK_NOTICE has the event of each reason of the closed list (C53)", () => {
@@ -150,7 +151,7 @@ Deno.test("NOTICES are Normal for what goes well and Warning for the rest (C50)"
   const normal = Object.entries(NOTICES).filter(([, type]) => type === "Normal").map(([name]) => name);
   assertEquals(
     normal.toSorted(),
-    "BaselineAvailable Inherited MetricsRecovered ResizeInProgress ScaleDown ScaleUp".split(" "),
+    "BaselineAvailable Inherited MetricsRecovered ResizeInProgress RestartWaiting ScaleDown ScaleUp".split(" "),
   );
   assertEquals(Object.keys(NOTICES).length, 18);
 });

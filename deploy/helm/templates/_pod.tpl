@@ -17,6 +17,10 @@
 {{- with .Values.limits.maxCpu }}{{ $args = append $args (printf "--max-cpu=%v" .) }}{{ end }}
 {{- with .Values.limits.maxMemory }}{{ $args = append $args (printf "--max-memory=%v" .) }}{{ end }}
 {{- with .Values.limits.maxContenders }}{{ $args = append $args (printf "--max-contenders=%v" .) }}{{ end }}
+{{- if ne (toString .Values.limits.maxUnavailable) "" }}
+{{- $args = append $args (printf "--max-unavailable=%v" .Values.limits.maxUnavailable) }}
+{{- end }}
+{{- if .Values.ignoreDisruptionBudgets }}{{ $args = append $args "--ignore-disruption-budgets" }}{{ end }}
 {{- with .Values.pace.qps }}{{ $args = append $args (printf "--kube-api-qps=%v" .) }}{{ end }}
 {{- with .Values.pace.burst }}{{ $args = append $args (printf "--kube-api-burst=%v" .) }}{{ end }}
 {{- if .Values.scaledObjects.enabled }}

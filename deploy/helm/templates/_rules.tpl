@@ -21,6 +21,10 @@ set of values grants.
 - { apiGroups: [""], resources: [events], verbs: [create, patch] }
 # Optional: the limits of namespaces. podfit then sends no resize that these would reject. Without this right it learns from refusals.
 - { apiGroups: [""], resources: [limitranges, resourcequotas], verbs: [list, watch] }
+{{- if and (eq .Values.mode "central") (not .Values.ignoreDisruptionBudgets) }}
+# PodDisruptionBudgets: a resize that restarts a container keeps to them. Without this right no resize restarts a container.
+- { apiGroups: [policy], resources: [poddisruptionbudgets], verbs: [list, watch] }
+{{- end }}
 {{- if .Values.scaledObjects.enabled }}
 {{- include "podfit.replicaRules" . | nindent 0 }}
 {{- end }}

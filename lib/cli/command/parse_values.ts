@@ -4,6 +4,8 @@
  * Each function returns the parsed value. It throws a StartError that names the flag, quotes the value and says what
  * to write.
  */
+import type { MaxUnavailable } from "../../model/autoscaler.ts";
+import { MAX_UNAVAILABLE_RULE, parseMaxUnavailable } from "../../resources/pod_resource_autoscaler/policy.ts";
 import { isText, LABEL_RULE, NAME_RULE } from "../../units/fields.ts";
 import { parseAmount } from "../../units/quantity.ts";
 import type { Resource } from "../../units/resources.ts";
@@ -108,6 +110,13 @@ export function parseWhole(written: FlagValue, [least, most]: readonly [number, 
   const number = /^\d{1,9}$/.test(written.text) ? Number(written.text) : NaN;
   if (!(number >= least && number <= most)) throw refuse(written, `write a whole number from ${least} to ${most}`);
   return number;
+}
+
+/** Returns a number of pods, or a percentage of them. Throws a StartError. */
+export function parsePodCount(written: FlagValue): MaxUnavailable {
+  const parsed = parseMaxUnavailable(written.text);
+  if (parsed === null) throw refuse(written, `it ${MAX_UNAVAILABLE_RULE}`);
+  return parsed;
 }
 
 /** Returns a number within the range, both ends included; fractions are allowed. Throws a StartError. */

@@ -241,6 +241,7 @@ const GATE_TEXTS: Readonly<Record<GateName, string>> = {
   resizeIdle: "no other resize of the pod is under way",
   conflictSettled: "the pod is seen as it is",
   qosUnchanged: "the QoS class stays",
+  restartBudget: "a restart leaves enough pods of the workload ready",
   notDryRun: "no --dry-run",
   siblingDone: "no other container goes first",
 };

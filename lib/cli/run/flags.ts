@@ -20,6 +20,7 @@ import {
   parseNamespaces,
   parseOptional,
   parsePod,
+  parsePodCount,
   parseSize,
   parseSubdomain,
   parseWhole,
@@ -206,6 +207,21 @@ export const FLAGS = {
     help: "ask this many autoscalers of one container, those of the highest priority",
     fallback: String(DEFAULT_MAX_AUTOSCALERS),
     parse: required((written) => parseWhole(written, [1, 1000])),
+  },
+  maxUnavailable: {
+    flag: "--max-unavailable",
+    value: "<number or percentage>",
+    variable: "PODFIT_MAX_UNAVAILABLE",
+    help: "how many pods of a workload may be unavailable because resizes restart their containers, for autoscalers " +
+      "without policy.maxUnavailable (default: 25%, at least 1)",
+    parse: optional(parsePodCount),
+  },
+  ignoreDisruptionBudgets: {
+    flag: "--ignore-disruption-budgets",
+    value: null,
+    variable: "PODFIT_IGNORE_DISRUPTION_BUDGETS",
+    help: "restart containers for a resize whatever PodDisruptionBudgets say; podfit does not watch them",
+    parse: isOn,
   },
   scaledObjects: {
     flag: "--scaled-objects",

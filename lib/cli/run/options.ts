@@ -34,6 +34,7 @@ type JoinedFlag =
   | "minPollInterval"
   | "maxCpu"
   | "maxMemory"
+  | "maxUnavailable"
   | "leaderElect"
   | "leaderElectResourceName"
   | "leaderElectResourceNamespace"
@@ -125,6 +126,7 @@ function toRunOptions(given: GivenFlags, getEnv: GetEnv): RunOptions {
     minPollInterval,
     maxCpu,
     maxMemory,
+    maxUnavailable,
     leaderElect,
     leaderElectResourceName: lease,
     leaderElectResourceNamespace,
@@ -147,6 +149,7 @@ function toRunOptions(given: GivenFlags, getEnv: GetEnv): RunOptions {
       maxCpuMillicores: maxCpu,
       maxMemoryBytes: maxMemory,
       excludedNamespaces,
+      ...(maxUnavailable !== null && { maxUnavailable }),
     },
     leaderElection: {
       isOn: leaderElect,

@@ -97,6 +97,7 @@ async function runEnabled(shell: RunContext): Promise<void> {
     requiresAnnotation: options.environment.requiresAnnotation,
     limits: options.limits,
     maxContenders: options.maxContenders,
+    ignoresDisruptionBudgets: options.ignoreDisruptionBudgets,
     instance: getOwnName(options),
     ...createLeaseOptions(options, server),
     ...await createReplicasOptions(options, { server, clock, send: triggers.send }),

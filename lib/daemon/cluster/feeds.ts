@@ -29,6 +29,7 @@ import {
   parseQuota,
   type ResourceQuota,
 } from "./capacity.ts";
+import { type BudgetFacts, type Disruptions, parseDisruptionBudget } from "./disruptions.ts";
 import {
   type AutoscalerFacts,
   listPrefixes,
@@ -88,7 +89,10 @@ export class Watches {
         isForbidden = true;
         source.replaceAll([]);
         this.#freshness.forget(source);
-        return log.info("Not watched, because the right is missing: podfit relies on refusals", { resource, path });
+        return log.info(`Not watched, because the right is missing: ${source.without ?? "podfit relies on refusals"}`, {
+          resource,
+          path,
+        });
       }
       metrics.watchFailed(resource);
       isFailing = true;
@@ -129,6 +133,8 @@ export class Watches {
 
 /** A watch and what it updates. An optional watch may be forbidden: then the cache has none of its objects. */
 interface WatchSource<T> extends WatchedList {
+  /** What follows from a missing right, for the log; by default podfit relies on refusals. */
+  readonly without?: string;
   readonly fieldSelector: string | null;
   readonly project: (object: unknown) => T;
   readonly replaceAll: (objects: readonly T[]) => void;
@@ -161,6 +167,8 @@ interface SourceTargets {
   readonly nodes: Map<string, NodeFacts>;
   readonly headroom: Pick<NodeHeadroom, "moveNode">;
   readonly namespaces: NamespaceLimitsCache;
+  /** `null` = PodDisruptionBudgets are not watched. */
+  readonly disruptions: Pick<Disruptions, "setBudget" | "removeBudget" | "replaceBudgets"> | null;
   /** Absent if podfit does not scale replicas. */
   readonly scaledObjects?: ScaledObjectCache;
   readonly onAutoscalerGone: (facts: AutoscalerFacts) => void;
@@ -178,6 +186,7 @@ function listSources(options: SourceTargets): readonly WatchSource<unknown>[] {
     ...prefixes.flatMap((prefix) => WORKLOAD_KINDS.map((kind) => workloadSource(options, { prefix, kind }))),
     ...prefixes.map((prefix) => autoscalerSource(options, prefix)),
     ...(isForStatus ? [] : prefixes.flatMap((prefix) => limitSources(options, prefix))),
+    ...prefixes.flatMap((prefix) => budgetSources(options, prefix)),
     ...(options.scaledObjects === undefined
       ? []
       : listReplicaSources(options.scaledObjects, { prefixes, limits: options.limits })),
@@ -272,6 +281,24 @@ function limitSources({ namespaces }: SourceTargets, prefix: string): readonly W
     toSource("limitranges", "limitRange", (object) => parseLimitRange(object as LimitRange)),
     toSource("resourcequotas", "quota", (object) => parseQuota(object as ResourceQuota)),
   ];
+}
+
+/** Without the right to watch them, no resize restarts a container. Clauses: L71. */
+function budgetSources({ disruptions }: SourceTargets, prefix: string): readonly WatchSource<BudgetFacts>[] {
+  if (disruptions === null) return [];
+  const namespace = toNamespace(prefix);
+  return [{
+    resource: "poddisruptionbudgets",
+    namespace,
+    path: `/apis/policy/v1${prefix}/poddisruptionbudgets`,
+    fieldSelector: null,
+    project: parseDisruptionBudget,
+    replaceAll: (all) => disruptions.replaceBudgets(namespace, all),
+    set: (one) => disruptions.setBudget(one),
+    remove: (one) => disruptions.removeBudget(one),
+    isOptional: true,
+    without: "no resize restarts a container, unless --ignore-disruption-budgets is given",
+  }];
 }
 
 function podSource({ cache, scope }: SourceTargets, prefix: string): WatchSource<ReturnType<typeof parsePod>> {

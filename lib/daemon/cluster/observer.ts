@@ -13,7 +13,15 @@ import type { Log } from "../../runtime/log.ts";
 import type { CheckResult, OnFailure } from "../health.ts";
 import { ClusterCache } from "./cache.ts";
 import { NamespaceLimitsCache, NodeHeadroom } from "./capacity.ts";
-import { type AutoscalerFacts, type NodeFacts, type Scope, seesWholeNodes, type TrackedPod } from "./facts.ts";
+import { Disruptions } from "./disruptions.ts";
+import {
+  type AutoscalerFacts,
+  isPartial,
+  type NodeFacts,
+  type Scope,
+  seesWholeNodes,
+  type TrackedPod,
+} from "./facts.ts";
 import { Watches, type WatchesOptions } from "./feeds.ts";
 import { findStaleResource, isEnoughForStatus, isEnoughToDecide } from "./freshness.ts";
 import { ScaledObjectCache } from "./scaled_objects.ts";
@@ -32,6 +40,8 @@ interface ObserverOptions {
   readonly maxContenders?: number;
   /** ScaledObjects, their authentications and HPAs are watched. */
   readonly seesReplicas?: boolean;
+  /** PodDisruptionBudgets are neither watched nor respected. */
+  readonly ignoresDisruptionBudgets?: boolean;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
@@ -42,6 +52,7 @@ interface ObserverOptions {
 /** The input of a decision that is neither the pod nor its autoscalers. */
 export interface Surroundings {
   readonly headroom: Pick<NodeHeadroom, "find" | "reserve" | "confirm" | "release">;
+  readonly disruptions: Pick<Disruptions, "find" | "reserve" | "settle">;
   /** Returns `null` if none are known. */
   readonly findLimits: (namespace: string) => NamespaceLimits | null;
   readonly lowersMemoryLimits: (node: string | null) => boolean;
@@ -101,7 +112,14 @@ const REPLICA_LISTS = ["scaledobjects", "horizontalpodautoscalers", "triggerauth
 
 /** Returns an observer. It sends no request before `run` is called. */
 export function createObserver(
-  { requiresAnnotation, maxContenders, limits = NO_OPERATOR_LIMITS, seesReplicas = false, ...options }: ObserverOptions,
+  {
+    requiresAnnotation,
+    maxContenders,
+    limits = NO_OPERATOR_LIMITS,
+    seesReplicas = false,
+    ignoresDisruptionBudgets = false,
+    ...options
+  }: ObserverOptions,
 ): Observer {
   const listeners = new Set<ObserverListener>();
   const nodes = new Map<string, NodeFacts>();
@@ -117,8 +135,12 @@ export function createObserver(
   const cache = new ClusterCache({
     requiresAnnotation,
     ...(maxContenders !== undefined && { maxContenders }),
-    onMoved: (before, after) => nodeHeadroom.movePod(before, after),
+    onMoved(before, after) {
+      nodeHeadroom.movePod(before, after);
+      disruptions.movePod(before, after);
+    },
     onMovedInSet(set, before, after) {
+      disruptions.moveInSet(set, before, after);
       for (const listener of listeners) listener.onMovedInSet?.(set, before, after);
     },
     onChanged(tracked) {
@@ -127,6 +149,14 @@ export function createObserver(
     onDropped(pod) {
       for (const listener of listeners) listener.onDropped(pod);
     },
+  });
+  const seesBudgets = !ignoresDisruptionBudgets && !isPartial(options.scope);
+  const disruptions: Disruptions = new Disruptions({
+    clock: options.clock,
+    podSets: cache.podSets,
+    seesAll: !isPartial(options.scope),
+    areBudgetsKnown: (namespace) =>
+      ignoresDisruptionBudgets || (seesBudgets && isKnown("poddisruptionbudgets", namespace)),
   });
   const scaledObjects = new ScaledObjectCache();
   const watches = new Watches({
@@ -137,6 +167,7 @@ export function createObserver(
     nodes,
     headroom: nodeHeadroom,
     namespaces,
+    disruptions: seesBudgets && options.isForStatus !== true ? disruptions : null,
     onAutoscalerGone(autoscaler) {
       for (const listener of listeners) listener.onAutoscalerGone(autoscaler);
     },
@@ -159,6 +190,7 @@ export function createObserver(
         confirm: (pod, generation) => nodeHeadroom.confirm(pod, generation),
         release: (uid) => nodeHeadroom.release(uid),
       },
+      disruptions,
       findLimits: (namespace) => namespaces.find(namespace),
       lowersMemoryLimits: (node) => lowersMemoryLimits(serverVersion, nodes.get(node ?? "")?.kubeletVersion ?? null),
     },

@@ -52,6 +52,7 @@ export function parsePod(pod: Pod): PodFacts {
     generation: metadata.generation ?? null,
     observedGeneration: status?.observedGeneration ?? null,
     revision: findRevision(metadata),
+    ...findWorkload(metadata),
     labels: shareLabels(metadata.labels ?? {}),
     optedIn: annotations[OPT_IN] === "enabled",
     deleting: metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null,
@@ -80,6 +81,16 @@ function findRevision({ ownerReferences, labels }: NonNullable<Pod["metadata"]>)
   const owner = ownerReferences?.find(({ controller }) => controller === true);
   if (owner === undefined) return null;
   return `${owner.uid}/${labels?.["controller-revision-hash"] ?? labels?.["pod-template-hash"] ?? ""}`;
+}
+
+/** The name of a Deployment's ReplicaSet ends with the hash of its template. */
+function findWorkload({ ownerReferences, labels }: NonNullable<Pod["metadata"]>): Pick<PodFacts, "workload"> {
+  const owner = ownerReferences?.find(({ controller }) => controller === true);
+  if (owner === undefined) return {};
+  const { kind = "", name = "" } = owner;
+  const suffix = `-${labels?.["pod-template-hash"] ?? ""}`;
+  const isOfDeployment = kind === "ReplicaSet" && suffix !== "-" && name.endsWith(suffix);
+  return { workload: shareText(isOfDeployment ? `Deployment/${name.slice(0, -suffix.length)}` : `${kind}/${name}`) };
 }
 
 /** The pod's overhead is what its RuntimeClass needs in addition to the containers. */
@@ -169,6 +180,8 @@ function maskAbsent(reported: Resources, spec: Resources): Resources {
   for (const key of RESOURCE_FIELDS) masked[key] = spec[key] === null ? null : reported[key];
   return shareResources(masked as Resources);
 }
+
+const shareText = createDeduplicator<string>((text) => text);
 
 const shareLabels = createDeduplicator<PodFacts["labels"]>((labels) => JSON.stringify(labels));
 

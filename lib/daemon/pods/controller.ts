@@ -145,7 +145,7 @@ export class PodController implements AsyncDisposable {
     const input = this.#toInput(tracked, observation);
     const outcome = decideSize(before, input);
     if (outcome.state !== known) this.#states.put(tracked.pod.uid, outcome.state);
-    this.#reserveHeadroom(tracked.pod, outcome);
+    this.#reserve(tracked.pod, outcome);
     report({ before, input, outcome, tookMs: clock.monotonic() - startedMs });
     return outcome.request;
   }
@@ -184,14 +184,16 @@ export class PodController implements AsyncDisposable {
     if (decided.request.reason === "Inherited" && tracked === decided.tracked) return decided;
     // Nothing was sent yet, so nothing is under way.
     this.#inFlight.delete(uid);
+    this.#options.surroundings.disruptions.settle(decided.tracked.pod, decided.request, { kind: "withdrawn" });
     const request = this.#decide(tracked, { kind: "changed" });
     this.#inFlight.set(uid, null);
     return request === null ? null : { tracked, request };
   }
 
   #foldAnswer({ tracked, request }: PendingResize, answer: Answer): void {
-    const { report, surroundings: { headroom } } = this.#options;
+    const { report, surroundings: { headroom, disruptions } } = this.#options;
     const { pod } = tracked;
+    disruptions.settle(pod, request, answer);
     if (answer.kind === "accepted") headroom.confirm(pod, answer.generation);
     else if (answer.kind !== "unconfirmed") headroom.release(pod.uid);
     // If the pod was dropped meanwhile, the answer is still reported, but no state is stored.
@@ -209,9 +211,10 @@ export class PodController implements AsyncDisposable {
     if (changed !== null) this.evaluate([changed], () => ({ kind: "changed" }));
   }
 
-  /** A request reserves its headroom at once. Otherwise two pods of a round could both take it. */
-  #reserveHeadroom(pod: PodFacts, { request, state }: SizeOutcome): void {
-    const { headroom } = this.#options.surroundings;
+  /** A request reserves its headroom and its restart at once. Otherwise two pods of a round could both take them. */
+  #reserve(pod: PodFacts, { request, state }: SizeOutcome): void {
+    const { headroom, disruptions } = this.#options.surroundings;
+    if (request !== null) disruptions.reserve(pod, request);
     if (isWaitingForNodeCapacity(state)) this.#waitingForHeadroom.add(pod.uid);
     else this.#waitingForHeadroom.delete(pod.uid);
     if (request !== null) headroom.reserve(pod, computeAddedRequests(pod, request.container, request.to));
@@ -225,6 +228,7 @@ export class PodController implements AsyncDisposable {
     const { pod, autoscalers } = tracked;
     const now = clock.steady();
     const wallAheadMs = computeWallAheadMs(clock, now);
+    const disruption = surroundings.disruptions.find(pod);
     return {
       now,
       ...(wallAheadMs !== 0 && { wallAheadMs }),
@@ -237,6 +241,7 @@ export class PodController implements AsyncDisposable {
       lowersMemoryLimits: surroundings.lowersMemoryLimits(pod.nodeName),
       inFlight: this.#inFlight.has(pod.uid),
       dryRun,
+      ...(disruption !== undefined && { disruption }),
       ...getContext(pod, now),
     };
   }

@@ -9,6 +9,7 @@ import {
   type Bounds,
   EVERY_CONTAINER,
   type FieldPolicy,
+  type MaxUnavailable,
   type ProfileName,
 } from "../../model/autoscaler.ts";
 import { type Fields, LABEL_RULE, NAME_RULE, openFields } from "../../units/fields.ts";
@@ -58,6 +59,8 @@ export interface OperatorLimits {
   readonly maxMemoryBytes: number | null;
   /** Namespaces in which nothing is resized and nothing is scaled. */
   readonly excludedNamespaces: readonly string[];
+  /** For autoscalers without a value of their own; absent = podfit's default. */
+  readonly maxUnavailable?: MaxUnavailable;
 }
 
 export const NO_OPERATOR_LIMITS: OperatorLimits = {
@@ -93,9 +96,11 @@ export function applyOperatorLimits(
       formatDuration(least)
     }`,
   };
+  const { maxUnavailable = limits.maxUnavailable } = autoscaler;
+  const isFilled = maxUnavailable !== autoscaler.maxUnavailable;
   return {
-    autoscaler: isSlower || sides.some((rule, index) => rule !== autoscaler.sides[index])
-      ? { ...autoscaler, pollIntervalMs, sides }
+    autoscaler: isFilled || isSlower || sides.some((rule, index) => rule !== autoscaler.sides[index])
+      ? { ...autoscaler, pollIntervalMs, sides, ...(maxUnavailable !== undefined && { maxUnavailable }) }
       : autoscaler,
     warnings: [...(isSlower ? [interval] : []), ...autoscaler.sides.flatMap((rule) => warnOfField(rule, limits))],
   };

@@ -9,6 +9,7 @@ import type {
   Bounds,
   DirectionPolicy,
   FieldPolicy,
+  MaxUnavailable,
   Percentile,
   ProfileName,
   ScaleDownPolicy,
@@ -22,7 +23,7 @@ import {
   type ResourceField,
   resourceOf,
 } from "../../units/resources.ts";
-import { isRecord } from "../../units/untrusted.ts";
+import { isRecord, quote } from "../../units/untrusted.ts";
 import { findOwnField, MIN_PROFILE_MILLICORES } from "./profiles.ts";
 
 /** Returns the policy; `null` if there is none. Problems are reported to `spec`; never throws. Clauses: C36, L3. */
@@ -56,6 +57,7 @@ export function parsePolicy(spec: Fields, context: PolicyContext): Policy | null
     oom: memory.oom,
     throttling: cpu.throttling,
     restartToShrink: memory.restartToShrink,
+    ...parseMaxUnavailableField(policy),
     sides: [...cpu.sides, ...memory.sides],
   };
 }
@@ -100,6 +102,7 @@ type Policy = Pick<
   | "oom"
   | "throttling"
   | "restartToShrink"
+  | "maxUnavailable"
   | "sides"
 >;
 
@@ -120,9 +123,29 @@ const POLICY_FIELDS = [
   "scaleUp",
   "scaleDown",
   "veto",
+  "maxUnavailable",
   "cpu",
   "memory",
 ];
+
+function parseMaxUnavailableField(policy: Fields): Pick<Policy, "maxUnavailable"> {
+  if (!policy.has("maxUnavailable")) return {};
+  const maxUnavailable = parseMaxUnavailable(policy.get("maxUnavailable"));
+  if (maxUnavailable !== null) return { maxUnavailable };
+  const written = quote(policy.get("maxUnavailable"));
+  policy.report("maxUnavailable", `Cannot use ${written} as maxUnavailable: ${MAX_UNAVAILABLE_RULE}`);
+  return {};
+}
+
+export const MAX_UNAVAILABLE_RULE = "must be a number of pods such as 2, or a percentage from 0% to 100%";
+
+/** Returns the parsed number or text; `null` if it is neither a number of pods nor a percentage. Never throws. */
+export function parseMaxUnavailable(value: unknown): MaxUnavailable | null {
+  if (typeof value !== "number" && typeof value !== "string") return null;
+  const [, pods, percent] = /^(?:(0|[1-9][0-9]{0,5})|(100|[1-9]?[0-9])%)$/.exec(String(value)) ?? [];
+  if (pods !== undefined) return { kind: "pods", pods: Number(pods) };
+  return percent === undefined ? null : { kind: "percent", percent: Number(percent) };
+}
 
 /** Takes the place of a value with a problem. It is never seen, since an autoscaler with a problem is not returned. */
 const INVALID_VALUE = 0;

@@ -5,6 +5,7 @@
  * are not in a profile: the API server fills them in, so podfit cannot see who set them.
  */
 import type { Autoscaler, DirectionPolicy, FieldPolicy, ProfileName } from "../../model/autoscaler.ts";
+import { DEFAULT_MAX_UNAVAILABLE, formatMaxUnavailable } from "../../model/disruption.ts";
 import { requestOrLimitOf, type ResourceField, resourceOf } from "../../units/resources.ts";
 import { formatDuration } from "../../units/time.ts";
 import { isRecord } from "../../units/untrusted.ts";
@@ -129,6 +130,7 @@ export function toEffectivePolicy(autoscaler: Autoscaler): PolicyFields {
     after: autoscaler.after,
     delay: formatDuration(autoscaler.delayMs),
     veto: autoscaler.veto,
+    maxUnavailable: formatMaxUnavailable(autoscaler.maxUnavailable ?? DEFAULT_MAX_UNAVAILABLE),
     ...(cpu === null ? {} : { cpu: { ...cpu, throttling: autoscaler.throttling } }),
     ...(memory === null
       ? {}

@@ -6,6 +6,13 @@
 import { type FieldPolicy, SILENCE_MS } from "../../model/autoscaler.ts";
 import { ENDINGS_MS, isKill, KILL_MS, listRefusals, type Refusal } from "../../model/container_history.ts";
 import type { ContainerCase, Direction } from "../../model/decision.ts";
+import {
+  computeMaxUnavailable,
+  DEFAULT_MAX_UNAVAILABLE,
+  type Disruption,
+  formatMaxUnavailable,
+  listRestartingFields,
+} from "../../model/disruption.ts";
 import { findReadyAt } from "../../model/ownership.ts";
 import { getActualSize } from "../../model/pod.ts";
 import { computeQosAfter, findLimitRangeViolation } from "../../model/pod_amounts.ts";
@@ -15,7 +22,7 @@ import { isOwnResizeWaiting, listStuckFields, STUCK_REASONS, type StuckResize } 
 import type { AutoscalerView, ContainerState } from "../../model/state.ts";
 import { counterpartOf, type ResourceField, resourceOf } from "../../units/resources.ts";
 import { formatDuration } from "../../units/time.ts";
-import { isByUsage, type Proposal } from "../proposals.ts";
+import { isAfterOom, isByUsage, type Proposal } from "../proposals.ts";
 import type { ResizeCandidate, ShortReason, SizedField } from "../sizing/candidate.ts";
 import { findWindowWait } from "../windows.ts";
 
@@ -47,6 +54,7 @@ export const GATES = {
   resizeIdle,
   conflictSettled,
   qosUnchanged,
+  restartBudget,
   notDryRun,
   siblingDone,
 } as const satisfies Readonly<Record<string, Gate>>;
@@ -254,6 +262,68 @@ function adviseQos(qosClass: string, sides: readonly ResourceField[]): string {
   const partners = sides.map(counterpartOf).filter((key) => !sides.includes(key)).join(", ");
   return `${sides.join(", ")} would part from ${partners || "each other"}: manage ${partners || "both"} ` +
     "too, so that they move together, or give the pod a request below its limit";
+}
+
+/**
+ * A restart waits for its turn: only some pods of a workload may be unavailable at one time, and PodDisruptionBudgets
+ * may allow none. Clauses: L70, L71, L72.
+ */
+function restartBudget(candidate: ResizeCandidate): Objection | null {
+  const { input: { disruption }, container, moving } = candidate;
+  if (disruption === undefined) return null;
+  const sides = listRestartingFields(container, moving);
+  if (sides.length === 0 || isDownAnyway(candidate)) return null;
+  const found = explainUnavailable(candidate, disruption) ?? explainDisruptionBudgets(disruption);
+  if (found === null) return null;
+  const message = `${sides.join(", ")} would restart container "${container.name}" (resizePolicy): ${found.why}`;
+  return { kind: "blocked", reason: found.reason, message, sides };
+}
+
+/** So long after its start a killed container can be restarted once more without harm, ms. */
+const JUST_STARTED_MS = 30_000;
+
+/** An answer to a kill, or a size for a new pod, restarts a container that serves nobody yet. Clauses: L72. */
+function isDownAnyway({ proposals, container, containerState: { running }, input: { now, pod } }: ResizeCandidate) {
+  if (isByUsage(proposals)) return false;
+  if (!container.ready || pod.ready?.status !== "True") return true;
+  return isAfterOom(proposals) && running !== null && now - running.since < JUST_STARTED_MS;
+}
+
+interface RestartWait {
+  readonly reason: "MaxUnavailable" | "DisruptionBudget";
+  readonly why: string;
+}
+
+function explainUnavailable(
+  { autoscaler: { maxUnavailable = DEFAULT_MAX_UNAVAILABLE } }: ResizeCandidate,
+  { pods, unavailable, example }: Disruption,
+): RestartWait | null {
+  if (maxUnavailable.kind === "percent" && maxUnavailable.percent >= 100) return null;
+  const reason = "MaxUnavailable";
+  if (pods === null) {
+    const why = "podfit sees only a part of the workload's pods; use the mode central, or allow it with " +
+      'policy.maxUnavailable "100%" and --ignore-disruption-budgets';
+    return { reason, why };
+  }
+  const allowed = computeMaxUnavailable(maxUnavailable, pods);
+  if (unavailable < allowed) return null;
+  const named = `policy.maxUnavailable ${formatMaxUnavailable(maxUnavailable)}`;
+  if (allowed === 0) return { reason, why: `${named} allows no restart` };
+  const others = unavailable === 1 ? "1 other pod is" : `${unavailable} other pods are`;
+  const such = example === null ? "" : `, such as "${example}"`;
+  const why = `it waits, since ${others} not Ready or about to restart${such}; ${named} allows ${allowed} of ${pods}`;
+  return { reason, why };
+}
+
+function explainDisruptionBudgets({ budgets }: Disruption): RestartWait | null {
+  const reason = "DisruptionBudget";
+  if (budgets === null) {
+    const why = "podfit does not know the PodDisruptionBudgets of the namespace; grant it list and watch of " +
+      "poddisruptionbudgets, or run it with --ignore-disruption-budgets";
+    return { reason, why };
+  }
+  const used = budgets.find(({ allowed }) => allowed <= 0);
+  return used === undefined ? null : { reason, why: `PodDisruptionBudget "${used.name}" allows no disruption now` };
 }
 
 function notDryRun({ input: { dryRun }, container, to, changes, moving }: ResizeCandidate): Objection | null {

@@ -7,6 +7,7 @@
 import { findBaseline } from "../../model/autoscaler.ts";
 import { isKill, KILL_MS, NO_REFUSALS, type Refusals } from "../../model/container_history.ts";
 import type { ContainerCase, ContainerDecision, SizeInput } from "../../model/decision.ts";
+import { listRestartingFields } from "../../model/disruption.ts";
 import { findContainer, getActualSize } from "../../model/pod.ts";
 import { BLOCK_NOTICE, type BlockReason, type Notice, PASSING_REASONS } from "../../model/reasons.ts";
 import type { ResizeRequest } from "../../model/resize_request.ts";
@@ -20,7 +21,7 @@ import {
   type Reported,
   toViewKey,
 } from "../../model/state.ts";
-import { RESOURCE_FIELDS, type ResourceField, resourceOf } from "../../units/resources.ts";
+import { RESOURCE_FIELDS, type ResourceField } from "../../units/resources.ts";
 import { type AnswerOutcome, hasRefusalFor } from "../answers.ts";
 import type { Objection } from "../gates/gates.ts";
 import { findOomVerdict } from "../oom.ts";
@@ -220,7 +221,7 @@ function reportOomKill(it: ContainerCase, draft: NoticeDraft): void {
 function reportRestart({ request, cases, input: { now, pod } }: EvaluationResult, draft: NoticeDraft): void {
   if (request === null) return;
   const it = cases.find(({ container }) => container.name === request.container);
-  const restarting = request.changes.filter((key) => it?.container.restartsOn[resourceOf(key)] === true);
+  const restarting = it === undefined ? [] : listRestartingFields(it.container, request.changes);
   if (restarting.length === 0) return;
   // A revert depends on no proposal: it is the same one as long as the pod is.
   const stood = request.reflex?.kill ?? it?.view.wantedSince ?? now;

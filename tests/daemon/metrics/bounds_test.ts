@@ -164,7 +164,7 @@ Deno.test("createDaemon() makes no label of what servers and kubelets say (C53)"
   const verbs = ["get", "watch", "patch", "post", "listed", "added", "modified"];
   // "none": the path of the server's version names no resource.
   const paths =
-    /^(none|pods|nodes|events|limitranges|resourcequotas|(deployment|daemonset|statefulset|podresourceautoscaler)s)(\/resize|\/status)?$/;
+    /^(none|pods|nodes|events|limitranges|resourcequotas|poddisruptionbudgets|(deployment|daemonset|statefulset|podresourceautoscaler)s)(\/resize|\/status)?$/;
   const others = labels.filter(([label, value]) =>
     label !== "le" && !/^[45]\d\d$|^200$/.test(value) && !paths.test(value) &&
     ![...known, ...ours, ...verbs].includes(value)

@@ -3,6 +3,7 @@
  */
 import { assert, assertEquals, assertStringIncludes } from "#assert";
 import type { Autoscaler, ProfileName } from "../../../lib/model/autoscaler.ts";
+import { DEFAULT_MAX_UNAVAILABLE } from "../../../lib/model/disruption.ts";
 import {
   fillPolicy,
   MIN_PROFILE_MILLICORES,
@@ -135,7 +136,8 @@ Deno.test("the effective policy, written as the policy of a manifest without a p
       const bounds = isLeast ? again.sides[index]?.bounds ?? side.bounds : side.bounds;
       return { ...side, isOptional: false, bounds };
     });
-    assertEquals(again, { ...autoscaler, profile: null, sides }, sentence);
+    const { maxUnavailable = DEFAULT_MAX_UNAVAILABLE } = autoscaler;
+    assertEquals(again, { ...autoscaler, profile: null, maxUnavailable, sides }, sentence);
   }
 });
 

@@ -177,7 +177,8 @@ const ROWS: readonly Row[] = [
     setDefaults: setDeploymentDefaults,
     prepareNew: giveStatus({}),
   },
-  // The demo has none of these two, but podfit watches them.
+  // The demo has none of these three, but podfit watches them.
+  { group: "policy", plural: "poddisruptionbudgets", kind: "PodDisruptionBudget", subresources: ["status"] },
   { group: "apps", plural: "statefulsets", kind: "StatefulSet" },
   { group: "apps", plural: "daemonsets", kind: "DaemonSet" },
   {
