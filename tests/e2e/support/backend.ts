@@ -93,6 +93,7 @@ export const COLLECTIONS = {
   ScaledObject: "/apis/keda.sh/v1alpha1/*/scaledobjects",
   TriggerAuthentication: "/apis/keda.sh/v1alpha1/*/triggerauthentications",
   HorizontalPodAutoscaler: "/apis/autoscaling/v2/*/horizontalpodautoscalers",
+  PodDisruptionBudget: "/apis/policy/v1/*/poddisruptionbudgets",
   Secret: "/api/v1/*/secrets",
   PodResourceAutoscaler: "/apis/keda.kedify.io/v1alpha1/*/podresourceautoscalers",
   CustomResourceDefinition: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
