@@ -7,7 +7,7 @@ import { NEW_POD_STATE } from "../../lib/model/state.ts";
 import { parseRecord, parseState } from "../../lib/record/parse.ts";
 import { type EvaluationRecord, formatRecord } from "../../lib/record/record.ts";
 import { loads, podOf, sanePolicies, sizes } from "../support/arbitraries.ts";
-import { MINUTE } from "../support/builders.ts";
+import { container, MINUTE, pod, policy, restartsOn } from "../support/builders.ts";
 import { recordStory } from "../support/recorded_story.ts";
 import type { StoryOptions } from "../support/story.ts";
 
@@ -38,6 +38,22 @@ Deno.test("a record survives JSON, and replays to the same outcome", () => {
     RUNS,
   );
   assertEquals([...kinds].sort(), ["blocked", "hold", "resize"]);
+});
+
+Deno.test("a record of a restart that waits has what it waits for, and replays (L70)", () => {
+  const facts = pod({ workload: "Deployment/web", containers: [container({ restartsOn: restartsOn("cpu") })] });
+  const disruption = { pods: 10, unavailable: 2, example: "web-7", budgets: [{ name: "web", allowed: 0 }] };
+  const contenders = [policy({ maxUnavailable: { kind: "percent", percent: 20 } })];
+  const records = recordStory({ pod: facts, contenders, load: { cpu: 90 }, surroundings: { disruption } });
+  for (const record of records) {
+    const parsed = parseRecord(JSON.parse(formatRecord(record)));
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+    assertEquals(parsed.value, record);
+    assertEquals(decideSize(parsed.value.before, parsed.value.input), record.outcome);
+  }
+  const reasons = records.flatMap(({ outcome }) => outcome.decisions)
+    .map(({ decision }) => decision.kind === "blocked" ? decision.reason : decision.kind);
+  assertEquals([reasons.includes("MaxUnavailable"), reasons.includes("resize")], [true, false]);
 });
 
 const [RECORD] = recordStory({ load: { cpu: 90 } });

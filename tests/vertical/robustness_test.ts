@@ -72,6 +72,14 @@ const surroundings = fc.record({
     { nil: null },
   ),
   lowersMemoryLimits: fc.boolean(),
+  disruption: fc.record({
+    pods: fc.option(fc.integer(), { nil: null }),
+    unavailable: fc.integer(),
+    example: fc.option(fc.string(), { nil: null }),
+    budgets: fc.option(fc.array(fc.record({ name: fc.string(), allowed: fc.integer() }), { maxLength: 2 }), {
+      nil: null,
+    }),
+  }),
 });
 
 const steps = fc.array(

@@ -70,6 +70,20 @@ Deno.test("simulate() never lowers a memory limit below what is used with page c
   assertEquals(oomKills, []);
 });
 
+Deno.test("simulate() restarts one of four replicas at a time, as the daemon does (L70)", () => {
+  const facts = container({ spec: resources({ "cpu.requests": 200 }), restartsOn: { cpu: true, memory: false } });
+  const [sent, reasons] = [new Map<string, number | undefined>(), new Set<string>()];
+  run(loadOf(() => ({ cpuMillicores: 2400 })), {
+    pod: pod({ containers: [facts] }),
+    replicas: 4,
+    onEvaluation: ({ input: { pod, disruption }, outcome: { request, decisions } }) => {
+      if (request !== null) sent.set(pod.name, disruption?.unavailable);
+      for (const { decision } of decisions) if (decision.kind === "blocked") reasons.add(decision.reason);
+    },
+  });
+  assertEquals([[...sent.values()], reasons.has("MaxUnavailable")], [[0, 0, 0, 0], true]);
+});
+
 Deno.test("simulate() restarts a container whose resizePolicy asks for it, which is no kill", () => {
   const facts = container({ spec: resources({ "cpu.requests": 200 }), restartsOn: { cpu: true, memory: false } });
   const seen = new Set<string | null>();
