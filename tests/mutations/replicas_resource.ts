@@ -76,7 +76,7 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
     {
       breaks: "throws on what is no object",
-      in: "parseScaledObject",
+      in: "parseWithoutRun",
       find: "!isRecord(object)",
       replace: "object === 0",
       test: "parseScaledObject() and parseAuthentication() take any value at all (R3, R16)",
@@ -331,7 +331,7 @@ export const REPLICAS_RESOURCE: Mutations = {
   R55: [
     {
       breaks: "goes on where the number is none",
-      in: "parseScaledObject",
+      in: "parseWithoutRun",
       find: "isPaused: annotations.isPaused",
       replace: "isPaused: annotations.isPaused && problems.length === 0",
       test: ANNOTATIONS,
