@@ -2,16 +2,17 @@
  * How does a process with much synchronous work stay responsive?
  *
  * One queue runs the work. After each 5 ms the event loop turns once, so that a thousand nodes that answer together
- * delay no probe. LoopLag measures for how long the event loop was blocked. It sets no timer, it measures existing
+ * delay no probe. The work of namespaces takes turns. LoopLag measures for how long the event loop was blocked. It sets no timer, it measures existing
  * sleeps.
  */
 import type { Clock } from "./clock.ts";
+import { Lanes } from "./lanes.ts";
 
 /**
  * Resolves to the result of `job`, or rejects with its error. Runs it at once if the queue is empty and the slice is
- * not over.
+ * not over. Jobs of several lanes take turns: a namespace whose author decides how long its jobs take has its own.
  */
-export type RunQueued = <T>(job: () => T) => Promise<T>;
+export type RunQueued = <T>(job: () => T, lane?: string) => Promise<T>;
 
 /** Returns the queue of the event loop in which the clock's sleeps end. The same clock gets the same queue. */
 export function getComputeQueue(clock: LoopClock): RunQueued {
@@ -78,15 +79,15 @@ type LoopClock = Pick<Clock, "monotonic" | "sleep">;
 const QUEUES = new WeakMap<LoopClock, RunQueued>();
 
 function createComputeQueue(clock: LoopClock): RunQueued {
-  const waiting: (() => void)[] = [];
+  const waiting = new Lanes<() => void>();
   let workedMs = 0;
   let isBusy = false;
 
   async function work(): Promise<void> {
     isBusy = true;
-    for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
+    for (let next = waiting.take(); next !== null; next = waiting.take()) {
       const startedMs = clock.monotonic();
-      job();
+      next.item();
       // What the answer triggers, such as another request, is part of the work.
       for (let hop = 0; hop < MICROTASKS_PER_JOB; hop++) await null;
       workedMs += clock.monotonic() - startedMs;
@@ -97,9 +98,9 @@ function createComputeQueue(clock: LoopClock): RunQueued {
     isBusy = false;
   }
 
-  return <T>(job: () => T) => {
+  return <T>(job: () => T, lane = "") => {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    waiting.push(() => {
+    waiting.add(lane, () => {
       try {
         resolve(job());
       } catch (error) {

@@ -1,7 +1,8 @@
 /**
  * Finds one sample in the Prometheus text exposition format, as KEDA's parser does.
  *
- * The whole text must be well-formed. A fault is named by its line, and its text is never quoted.
+ * The text must be well-formed up to that sample: nothing after it can change its value, so the rest is not read. A fault
+ * is named by its line, and its text is never quoted.
  */
 import type { MetricSelector } from "../resources/scaled_object/metric_selector.ts";
 import { parseGoFloat } from "../units/numbers.ts";
@@ -15,18 +16,20 @@ import type { ValueResult } from "./value.ts";
  */
 export function parseExposition(text: string, selector: MetricSelector): ValueResult {
   const families = new Map<string, Family>();
-  let found: number | null = null;
-  for (const [index, line] of text.split("\n").entries()) {
-    const content = line.endsWith("\r") ? line.slice(0, -1) : line;
+  let number = 0;
+  for (let start = 0; start <= text.length;) {
+    const newline = text.indexOf("\n", start);
+    const end = newline < 0 ? text.length : newline;
+    const content = text.slice(start, text[end - 1] === "\r" && end > start ? end - 1 : end);
+    start = end + 1;
+    number++;
     const parsed = content.includes("\r") ? null : parseLine(content, families);
     if (parsed === null) {
-      return { ok: false, cause: `line ${index + 1} of the answer is not in Prometheus' text format` };
+      return { ok: false, cause: `line ${number} of the answer is not in Prometheus' text format` };
     }
-    if (parsed !== EMPTY_FAMILY && found === null && isMatch(parsed, selector)) found = parsed.value;
+    if (parsed !== EMPTY_FAMILY && isMatch(parsed, selector)) return { ok: true, value: parsed.value };
   }
-  return found === null
-    ? { ok: false, cause: "no series of the answer has its name and labels" }
-    : { ok: true, value: found };
+  return { ok: false, cause: "no series of the answer has its name and labels" };
 }
 
 interface Family {

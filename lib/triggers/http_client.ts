@@ -16,6 +16,9 @@ interface FetchOptions extends Pick<SendOptions, "ca" | "isTlsUnverified" | "sig
   readonly send: SendToTrigger;
   /** Which statuses have an answer; the body of others is not read. */
   readonly accepts: (status: number) => boolean;
+  readonly limitBytes: number;
+  /** Called with the bytes that were read, also of an answer that is too large. */
+  readonly onBytes: (bytes: number) => void;
 }
 
 /** Returns the text of an answer. Rejects with the error of `send`, and with the signal's reason. */
@@ -42,19 +45,27 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 const MAX_REDIRECTS = 5;
 
-const MAX_BYTES = 2 ** 20;
-
-async function readBody(answer: StatusAnswer, { accepts, signal }: FetchOptions): Promise<FetchedText> {
+async function readBody(
+  answer: StatusAnswer,
+  { accepts, limitBytes, onBytes, signal }: FetchOptions,
+): Promise<FetchedText> {
   const { status } = answer;
   if (!accepts(status)) {
     await discard(answer);
     return { ok: true, status, text: "" };
   }
   try {
-    return { ok: true, status, text: await readText(answer, { limitBytes: MAX_BYTES, signal }) };
+    const text = await readText(answer, { limitBytes, signal });
+    onBytes(text.length);
+    return { ok: true, status, text };
   } catch (error) {
     if (!(error instanceof BodyTooLarge)) throw error;
-    return { ok: false, cause: "the answer has more than 1 MiB; ask for less" };
+    onBytes(limitBytes);
+    const most = `${Math.floor(limitBytes / 1024)} KiB`;
+    return {
+      ok: false,
+      cause: `the answer has more than ${most}; ask for less, or raise podfit's --max-trigger-answer`,
+    };
   }
 }
 

@@ -14,7 +14,7 @@ import { isRecord } from "../units/untrusted.ts";
 import { parseExposition } from "./exposition.ts";
 import { adviseOnStatus, describeFailure, fetchText, type SendToTrigger } from "./http_client.ts";
 import { resolveAuth, toTriggerRequest } from "./request.ts";
-import type { AskedSource, AskTrigger, TriggerAnswer, ValueResult } from "./value.ts";
+import type { AnswerWork, AskedSource, AskTrigger, TriggerAnswer, ValueResult } from "./value.ts";
 import { parsePlain } from "../runtime/yaml.ts";
 
 interface AskTriggerOptions {
@@ -22,14 +22,20 @@ interface AskTriggerOptions {
   readonly send: SendToTrigger;
   /** podfit's version, for the User-Agent. */
   readonly version: string;
+  /** Larger answers are failures. */
+  readonly maxAnswerBytes?: number;
 }
+
+/** The default of `--max-trigger-answer`. A page with the metrics of one process is smaller, as one series is. */
+export const DEFAULT_MAX_ANSWER_BYTES = 128 * 1024;
 
 /**
  * The returned function always resolves: a failed query is a failed answer, which says why and names no secret.
  * Clauses: R13, R14, R15.
  */
 export function createAskTrigger(options: AskTriggerOptions): AskTrigger {
-  return async (trigger, { credentials, now, signal }) => {
+  const { maxAnswerBytes = DEFAULT_MAX_ANSWER_BYTES } = options;
+  return async (trigger, { credentials, now, signal, work = UNCOUNTED }) => {
     const resolved = resolveAuth(trigger.source, credentials);
     if (!resolved.ok) return failTrigger(trigger, resolved.cause);
     const { auth } = resolved;
@@ -41,12 +47,14 @@ export function createAskTrigger(options: AskTriggerOptions): AskTrigger {
       const got = await fetchText(built.request, {
         send: options.send,
         accepts: (status) => isAnswer(trigger.source, status),
+        limitBytes: maxAnswerBytes,
+        onBytes: work.countBytes,
         signal: AbortSignal.any([signal, timeout.signal]),
         ca,
         isTlsUnverified,
       });
       if (!got.ok) return failTrigger(trigger, got.cause);
-      if (isAnswer(trigger.source, got.status)) return toTriggerAnswer(trigger, got.text);
+      if (isAnswer(trigger.source, got.status)) return await work.run(() => toTriggerAnswer(trigger, got.text));
       return failTrigger(trigger, `it answered ${got.status}${adviseOnStatus(got.status)}`);
     } catch (error) {
       if (signal.aborted) return failTrigger(trigger, "stopped before it answered");
@@ -58,6 +66,8 @@ export function createAskTrigger(options: AskTriggerOptions): AskTrigger {
     }
   };
 }
+
+const UNCOUNTED: AnswerWork = { run: (job) => Promise.resolve(job()), countBytes: () => {} };
 
 type AskedTrigger = ExternalTrigger & { readonly source: AskedSource };
 

@@ -1,6 +1,6 @@
 /**
- * The external triggers of one ScaledObject: all are asked in parallel, and a failed one once more with fresh
- * credentials.
+ * The external triggers of one ScaledObject: all are asked in parallel. One that failed fast is asked once more with fresh
+ * credentials. One that took a second or more to fail is not: its server has enough to do.
  *
  * Both loops share one query where they are due in the same second. A trigger with useCachedMetrics gives the scaling
  * loop the value of the last activation loop.
@@ -151,21 +151,29 @@ interface ReadContext {
 
 type AskOutcome = ExternalReading | Extract<TriggersResult, { kind: "obstructed" }>;
 
+/** A query that failed later than this is not repeated, ms. */
+export const SLOW_MS = 1_000;
+
 async function askTwice(trigger: ExternalTrigger, context: ReadContext): Promise<AskOutcome> {
   const first = await askOnce(trigger, context);
-  if (first.kind !== "failed" || context.signal.aborted) return first;
+  if (first.outcome.kind !== "failed" || context.signal.aborted) return first.outcome;
   context.credentials.forget(trigger);
-  return await askOnce(trigger, context);
+  return first.isSlow ? first.outcome : (await askOnce(trigger, context)).outcome;
 }
 
 async function askOnce(
   trigger: ExternalTrigger,
   { object, now, signal, options, credentials }: ReadContext,
-): Promise<AskOutcome> {
-  const resolved = await credentials.get(trigger, signal);
-  if (resolved.kind === "missing") return { kind: "obstructed", message: resolved.message };
-  if (resolved.kind === "failed") return { kind: "failed", message: resolved.message, isCounted: true };
+): Promise<{ readonly outcome: AskOutcome; readonly isSlow: boolean }> {
   const startedMs = options.clock.monotonic();
+  const resolved = await credentials.get(trigger, signal);
+  if (resolved.kind !== "resolved") {
+    const isSlow = options.clock.monotonic() - startedMs >= SLOW_MS;
+    const { message } = resolved;
+    if (resolved.kind === "missing") return { outcome: { kind: "obstructed", message }, isSlow };
+    return { outcome: { kind: "failed", message, isCounted: true }, isSlow };
+  }
+  const askedMs = options.clock.monotonic();
   const { namespace } = object;
   const answer = await fetchTriggerValue(trigger, options, {
     namespace,
@@ -173,8 +181,9 @@ async function askOnce(
     now,
     signal,
   });
-  options.onAsked?.({ trigger, seconds: (options.clock.monotonic() - startedMs) / 1000, isEmpty: answer.isEmpty });
-  return answer.kind === "value"
-    ? { kind: "value", value: answer.value, isCounted: true }
-    : { kind: "failed", message: answer.message, isCounted: true };
+  options.onAsked?.({ trigger, seconds: (options.clock.monotonic() - askedMs) / 1000, isEmpty: answer.isEmpty });
+  if (answer.kind === "value") {
+    return { outcome: { kind: "value", value: answer.value, isCounted: true }, isSlow: false };
+  }
+  return { outcome: { kind: "failed", message: answer.message, isCounted: true }, isSlow: answer.isSlow === true };
 }

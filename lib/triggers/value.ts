@@ -69,11 +69,19 @@ export type AskedSource = Extract<TriggerSource, { readonly kind: "metrics-api" 
 
 /**
  * The answer of a query. `value` is a double as the source has it, also NaN and infinite; it is rounded later.
- * `isEmpty`: the source answered without a value; KEDA counts those also if they are errors. Clauses: R93.
+ * `isEmpty`: the source answered without a value; KEDA counts those also if they are errors. `isSlow`: the failure took so
+ * long that the query is not repeated. Clauses: R93.
  */
 export type TriggerAnswer =
   | { readonly kind: "value"; readonly value: number; readonly isEmpty: boolean }
-  | { readonly kind: "failed"; readonly message: string; readonly isEmpty: boolean };
+  | { readonly kind: "failed"; readonly message: string; readonly isEmpty: boolean; readonly isSlow?: boolean };
+
+/** How the work on an answer is done and counted: its author decides how much it is. */
+export interface AnswerWork {
+  /** Runs a job that parses an answer, when it is its turn. */
+  readonly run: <T>(job: () => T) => Promise<T>;
+  readonly countBytes: (bytes: number) => void;
+}
 
 /** Parameters of a TriggerAuthentication, resolved; secrets among them are never logged. Clauses: R16. */
 export type TriggerParameters = Readonly<Record<string, string>>;
@@ -81,7 +89,12 @@ export type TriggerParameters = Readonly<Record<string, string>>;
 /** Sends one query; resolves within the trigger's timeout and never rejects. */
 export type AskTrigger = (
   trigger: ExternalTrigger & { readonly source: AskedSource },
-  options: { readonly credentials: TriggerParameters; readonly now: number; readonly signal: AbortSignal },
+  options: {
+    readonly credentials: TriggerParameters;
+    readonly now: number;
+    readonly signal: AbortSignal;
+    readonly work?: AnswerWork;
+  },
 ) => Promise<TriggerAnswer>;
 
 /**

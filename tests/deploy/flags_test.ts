@@ -90,6 +90,11 @@ const CASES: Readonly<Record<string, readonly [Values, (options: RunOptions) => 
     ({ scaledObjects, clusterObjectNamespace }) => [scaledObjects, clusterObjectNamespace],
     [true, "ops"],
   ],
+  "scaledObjects.maxTriggerAnswer": [
+    { scaledObjects: { enabled: true, maxTriggerAnswer: "512Ki" } },
+    ({ maxTriggerAnswer }) => maxTriggerAnswer,
+    2 ** 19,
+  ],
   "scaledObjects, which are off (R1)": [
     { scaledObjects: { clusterObjectNamespace: "ops" } },
     ({ scaledObjects, clusterObjectNamespace }) => [scaledObjects, clusterObjectNamespace],

@@ -107,7 +107,7 @@ export const REPLICAS_SHELL: Mutations = {
       in: "createQueryLimits",
       find: "new Semaphore(MAX_PER_OBJECT)",
       replace: "new Semaphore(MAX_CONCURRENT)",
-      test: "of one object's triggers eight are asked at once, and of all 64 (R50)",
+      test: "of one object's triggers eight are asked at once, and of all of a namespace 32 (R50)",
     },
     {
       breaks: "lets triggers that do not answer hold up all other objects",

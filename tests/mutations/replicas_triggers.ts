@@ -139,7 +139,13 @@ export const REPLICAS_TRIGGERS: Mutations = {
       replace: "{ ...UNTRUSTED_RULES, isPlain: false }",
       test: "parseLocatedValue() refuses YAML with an alias (R13, R15)",
     },
-    { breaks: "takes the last series", in: "parseExposition", find: "&& found === null", replace: "", test: SERIES },
+    {
+      breaks: "takes no series but the last",
+      in: "parseExposition",
+      find: "isMatch(parsed, selector)",
+      replace: "isMatch(parsed, selector) && start > text.length",
+      test: SERIES,
+    },
     {
       breaks: "ignores labels",
       in: "isMatch",

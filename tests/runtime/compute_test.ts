@@ -149,3 +149,15 @@ Deno.test("getComputeQueue() passes on what a piece of work throws, and does the
   await assertRejects(() => broken, RangeError, "no number");
   assertEquals(await next, 2);
 });
+
+Deno.test("getComputeQueue() gives lanes their turns: many long jobs of one namespace delay a job of others by one", async () => {
+  const { compute, done, spend, wake } = start();
+  const take = (name: string, lane?: string) => compute(() => (spend(10), void done.push(name)), lane);
+  const all = Array.from({ length: 50 }, (_, index) => take(`h${index}`, "hostile"));
+  await settle();
+  all.push(take("victim", "victim"), take("node"));
+  for (let rest = 0; rest < 4; rest++) await wake();
+  assertEquals(done.slice(0, 5), ["h0", "h1", "victim", "node", "h2"]);
+  for (let rest = 0; rest < 60; rest++) await wake();
+  await Promise.all(all);
+});

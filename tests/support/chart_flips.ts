@@ -70,6 +70,7 @@ const BESIDE: Readonly<Record<string, Values>> = {
   "scaledObjects.installDefinitions": { scaledObjects: { enabled: true }, crds: { install: true } },
   "scaledObjects.secretNamespaces": { scaledObjects: { enabled: true } },
   "scaledObjects.clusterObjectNamespace": { scaledObjects: { enabled: true } },
+  "scaledObjects.maxTriggerAnswer": { scaledObjects: { enabled: true } },
   "scaledObjects.transferHpas": { scaledObjects: { enabled: true } },
   "serviceAccount.create": { serviceAccount: { name: "resizer" } },
   "crds.install": { crds: { install: true } },

@@ -58,7 +58,7 @@ Deno.test("parseExposition() finds nothing where a label is missing or another, 
   }
 });
 
-Deno.test("parseExposition() refuses a text with any malformed line, and quotes nothing of it (R15)", () => {
+Deno.test("parseExposition() refuses a text with a malformed line before the series, and quotes nothing of it (R15)", () => {
   const lines = [
     "a",
     "a b",
@@ -83,12 +83,13 @@ Deno.test("parseExposition() refuses a text with any malformed line, and quotes 
     "<html>SECRET</html>",
   ];
   for (const line of lines) {
-    const cause = read(`jobs 1\n${line}\n`.replace(/^jobs 1\n# TYPE/, "# TYPE"), "jobs");
+    const cause = read(`${line}\njobs 1\n`, "jobs");
     assert(
       typeof cause === "string" && /^line [123] of the answer is not in Prometheus/.test(cause),
       `${line}: ${cause}`,
     );
     assert(!cause.includes("SECRET"));
+    assertEquals(read(`jobs 1\n${line}\n`, "jobs"), 1, "what follows the series is not read");
   }
 });
 

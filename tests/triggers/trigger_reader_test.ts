@@ -136,6 +136,23 @@ Deno.test("read() asks no third time, and gives the second failure (R70)", async
   assertEquals(asked, 2);
 });
 
+Deno.test("read() does not repeat a query whose failure came late, and reads its credentials again for the next (R70)", async () => {
+  const seen: string[] = [];
+  const tokens = ["old", "new"];
+  const { read } = world({
+    fetchCredentials: () => Promise.resolve(credentials(tokens.shift() ?? "none")),
+    ask: (_, { credentials: { token = "" } }) => {
+      seen.push(token);
+      return Promise.resolve(token === "old" ? { ...failed("no answer within 3 s"), isSlow: true } : value(1));
+    },
+  });
+  const secured = { ...PROMETHEUS, authentication: AUTHENTICATION };
+  assertEquals(await read([secured], "poll", 0), { 0: "no answer within 3 s!" });
+  assertEquals(seen, ["old"]);
+  assertEquals(await read([secured], "poll", 30_000), { 0: 1 });
+  assertEquals(seen, ["old", "new"]);
+});
+
 Deno.test("read() reads credentials again once an authentication has changed (R16)", async () => {
   const tokens = ["old", "new"];
   const seen: string[] = [];

@@ -28,6 +28,7 @@
 {{- with .Values.scaledObjects.clusterObjectNamespace }}
 {{- $args = append $args (printf "--cluster-object-namespace=%s" .) }}
 {{- end }}
+{{- with .Values.scaledObjects.maxTriggerAnswer }}{{ $args = append $args (printf "--max-trigger-answer=%s" .) }}{{ end }}
 {{- end }}
 {{- if .Values.dryRun }}{{ $args = append $args "--dry-run" }}{{ end }}
 {{- if .Values.metrics.auth }}{{ $args = append $args "--metrics-auth" }}{{ end }}

@@ -7,7 +7,7 @@
 import type { MaxUnavailable } from "../../model/autoscaler.ts";
 import { MAX_UNAVAILABLE_RULE, parseMaxUnavailable } from "../../resources/pod_resource_autoscaler/policy.ts";
 import { isText, LABEL_RULE, NAME_RULE } from "../../units/fields.ts";
-import { parseAmount } from "../../units/quantity.ts";
+import { formatAmount, parseAmount } from "../../units/quantity.ts";
 import type { Resource } from "../../units/resources.ts";
 import { parseDuration } from "../../units/time.ts";
 import { quote } from "../../units/untrusted.ts";
@@ -103,6 +103,13 @@ export function parseSize(written: FlagValue, resource: Resource): number {
     throw refuse(written, `write a quantity such as ${resource === "cpu" ? "8 or 500m" : "64Gi"}`);
   }
   return parsed.amount;
+}
+
+/** Returns a number of bytes within the range, both ends included. Throws a StartError. */
+export function parseBytes(written: FlagValue, [least, most]: readonly [number, number]): number {
+  const bytes = parseSize(written, "memory");
+  if (bytes >= least && bytes <= most) return bytes;
+  throw refuse(written, `write a quantity from ${formatAmount(least, "memory")} to ${formatAmount(most, "memory")}`);
 }
 
 /** Returns a whole number within the range, both ends included. Throws a StartError. */

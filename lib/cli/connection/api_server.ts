@@ -97,9 +97,11 @@ export function openUsage(server: ApiServer, { clock, namespaces }: UsageOptions
 
 /** Replicas are set only on request, and only then their modules are loaded. Clauses: R1. */
 export async function createReplicasOptions(
-  { scaledObjects, clusterObjectNamespace }: {
+  { scaledObjects, clusterObjectNamespace, maxTriggerAnswer = null }: {
     readonly scaledObjects: boolean;
     readonly clusterObjectNamespace: string | null;
+    /** Bytes; `null` = the default. */
+    readonly maxTriggerAnswer?: number | null;
   },
   { server, clock, send }: {
     readonly server: Pick<ApiServer, "namespace">;
@@ -110,6 +112,7 @@ export async function createReplicasOptions(
   if (!scaledObjects) return {};
   const { createReplicasManager: create } = await import("../../daemon/replicas/manager.ts");
   const { createAskTrigger } = await import("../../triggers/http_trigger.ts");
-  const ask = createAskTrigger({ clock, send, version: VERSION });
+  const limits = maxTriggerAnswer === null ? {} : { maxAnswerBytes: maxTriggerAnswer };
+  const ask = createAskTrigger({ clock, send, version: VERSION, ...limits });
   return { replicas: { create, clusterObjectNamespace: clusterObjectNamespace ?? server.namespace, ask } };
 }

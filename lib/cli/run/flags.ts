@@ -12,6 +12,7 @@ import {
   type FlagValue,
   parseBetween,
   parseBoolean,
+  parseBytes,
   parseChoice,
   parseChoices,
   parseListen,
@@ -238,6 +239,14 @@ export const FLAGS = {
       "namespace of the secrets that ClusterTriggerAuthentications name (default: that of the service account, or of " +
       "the context)",
     parse: optional(parseNamespace),
+  },
+  maxTriggerAnswer: {
+    flag: "--max-trigger-answer",
+    value: "<quantity>",
+    variable: "PODFIT_MAX_TRIGGER_ANSWER",
+    help:
+      "the largest answer of a trigger's server, from 1Ki to 1Mi; podfit parses it on its one thread (default: 128Ki)",
+    parse: optional((written) => parseBytes(written, [2 ** 10, 2 ** 20])),
   },
   leaderElect: {
     flag: "--leader-elect",

@@ -335,6 +335,13 @@ export const REPLICA_FAMILIES = {
     labels: ["namespace", "name", "reason"],
     ownerLabels: NAMED,
   },
+  triggerWait: {
+    kind: "histogram",
+    name: "podfit_trigger_wait_seconds",
+    help: "Time that queries of triggers waited for their turn, by the namespace of the ScaledObject",
+    labels: ["namespace"],
+    buckets: [0.01, 0.1, 1, 5, 15, 60],
+  },
   evaluation: {
     kind: "histogram",
     name: "podfit_replica_evaluation_seconds",

@@ -259,6 +259,8 @@ export interface ReplicaMetrics {
   /** An evaluation of the trigger. */
   triggerEvaluated(trigger: TriggerName, isFailed: boolean): void;
   asked(trigger: TriggerName, seconds: number): void;
+  /** A query waited for its turn. */
+  waited(namespace: string, seconds: number): void;
   answeredEmpty(answer: EmptyAnswer): void;
   /** An error of the object that is not one of its triggers'. */
   failed(object: ScaledObjectName): void;
@@ -304,6 +306,7 @@ function createReplicaMetrics(families: ReplicaFamilies): ReplicaMetrics {
       scalerErrors.record(toLabels(trigger), isFailed ? 1 : 0);
       objectErrors.record(toObject(trigger), isFailed ? 1 : 0);
     },
+    waited: (namespace, seconds) => families.triggerWait.record({ namespace }, seconds),
     asked: (trigger, seconds) => scalerLatency.record(toLabels(trigger), seconds),
     answeredEmpty({ namespace, name, triggerName, metric, ignoresNullValues }) {
       const of = { namespace, scaledResource: name, triggerName, metricName: metric, resourceType: TYPE };
@@ -316,6 +319,7 @@ function createReplicaMetrics(families: ReplicaFamilies): ReplicaMetrics {
       triggersRegistered.keep([]);
       for (const [type, count] of triggers) triggersRegistered.record({ type }, count);
       resourcesRegistered.keep([]);
+      families.triggerWait.keep(Array.from(objects.keys(), (namespace) => ({ namespace })));
       for (const [namespace, count] of objects) resourcesRegistered.record({ type: "scaled_object", namespace }, count);
     },
     began({ namespace, name }, lateSeconds) {

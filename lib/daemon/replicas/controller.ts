@@ -28,8 +28,14 @@ import type {
   TriggerReadings,
 } from "../../model/replicas_decision.ts";
 import type { ReplicasState } from "../../model/replicas_state.ts";
-import { listResourceTriggers, type ScaledObject, type ScaledObjectFacts } from "../../model/scaled_object.ts";
+import {
+  listExternalTriggers,
+  listResourceTriggers,
+  type ScaledObject,
+  type ScaledObjectFacts,
+} from "../../model/scaled_object.ts";
 import { checkFormulaRun } from "../../resources/scaled_object/scaled_object.ts";
+import type { WorkBudget } from "../../runtime/budget.ts";
 import { type Clock, computeWallAheadMs } from "../../runtime/clock.ts";
 import type { RunQueued } from "../../runtime/event_loop.ts";
 import type { Semaphore } from "../../runtime/limits.ts";
@@ -45,6 +51,7 @@ import {
   type UnblockedResult,
 } from "./blockers.ts";
 import { FINALIZER, needsFinalizerChange, type SetFinalizer } from "./conflicts.ts";
+import { REQUEST_MS } from "./query_limits.ts";
 import type { ReplicasSink } from "./reports.ts";
 import { type DueLoop, EarlyScalingCheck, ReconcileSchedule } from "./schedule.ts";
 import { isRetryable, type ScaleClient } from "./scale_client.ts";
@@ -55,6 +62,7 @@ import type { Templates } from "./templates.ts";
 export interface ControllerParts extends CheckBlockersContext {
   readonly clock: Clock;
   readonly compute: RunQueued;
+  readonly budget: WorkBudget;
   readonly scales: ScaleClient;
   readonly computeUsage: ComputeUsage;
   readonly metered: Pick<MeteredPods, "get">;
@@ -108,6 +116,10 @@ const RETRY_MS = SCALING_LOOP_MS;
 
 /** How long the end of an object waits until the replicas can be restored. */
 const MAX_RESTORE_MS = 5 * 60_000;
+
+const OVER_BUDGET =
+  "the ScaledObjects of this namespace use more of podfit's time than one namespace may, so their triggers are asked " +
+  "late: use fewer triggers, smaller answers, shorter formulas or a longer pollingInterval";
 
 /** One controller for each ScaledObject. Clauses: R7, R8, R50, R55, R57, R76. */
 export class ScaledObjectController {
@@ -259,7 +271,7 @@ export class ScaledObjectController {
   /** Once for each change, and not where the watch is parsed: there one tenant's formulas would delay all others. */
   async #tryFormula(watched: ScaledObjectFacts): Promise<void> {
     if (!watched.scaledObject?.formula) return;
-    const tried = await this.#parts.compute(() => checkFormulaRun(watched));
+    const tried = await this.#parts.compute(() => checkFormulaRun(watched), watched.namespace);
     if (tried === watched || !isSameObject(watched, this.#watched)) return;
     this.#facts = withProblems(this.#watched, tried);
     this.#schedule.follow(watched, tried, this.#parts.clock.steady());
@@ -273,6 +285,7 @@ export class ScaledObjectController {
       if (readings === null) return "the ScaledObject has changed in the meantime";
       return readings.kind === "obstructed" ? readings.message : null;
     };
+    this.#parts.budget.spend(this.#facts.namespace, { ms: REQUEST_MS });
     const checked = await checkBlockers({
       facts: this.#facts,
       transferredUid: this.#transferredUid,
@@ -354,6 +367,7 @@ export class ScaledObjectController {
   }
 
   async #fetchReadings(object: ScaledObject, { loop, at }: DueLoop, signal: AbortSignal): Promise<LoopReadings> {
+    if (listExternalTriggers(object).length > 0) await this.#parts.budget.wait(object.namespace, signal);
     const external = await this.#reader.read(object, loop, { now: at + computeWallAheadMs(this.#parts.clock), signal });
     if (external.kind === "obstructed") return external;
     const resources = loop === "tick" ? listResourceTriggers(object) : [];
@@ -372,17 +386,21 @@ export class ScaledObjectController {
   }
 
   #decide(observation: ReplicasObservation, context: DecisionContext): ReplicasOutcome {
-    const { clock, sink, dryRun } = this.#parts;
+    const { clock, sink, dryRun, budget } = this.#parts;
+    const { namespace } = this.#facts;
     const { now, lateMs = 0, transferred = null } = context;
     const startedMs = clock.monotonic();
     const before = this.#replicasState;
-    const warnings = this.#warnings.length > 0 ? { warnings: this.#warnings } : {};
-    const input = { ...this.#toTimes(now), object: this.#facts, observation, dryRun, ...warnings };
+    const warnings = budget.isDelayed(namespace) ? [...this.#warnings, OVER_BUDGET] : this.#warnings;
+    const reported = warnings.length > 0 ? { warnings } : {};
+    const input = { ...this.#toTimes(now), object: this.#facts, observation, dryRun, ...reported };
     const decided = decideReplicas(before, input);
     const outcome = transferred === null ? decided : addTransferNotice(decided, transferred);
     this.#replicasState = outcome.state;
     this.#hasDecided = true;
-    sink.onPass({ before, input, outcome, tookMs: clock.monotonic() - startedMs, lateMs });
+    const tookMs = clock.monotonic() - startedMs;
+    budget.spend(namespace, { ms: tookMs });
+    sink.onPass({ before, input, outcome, tookMs, lateMs });
     return outcome;
   }
 

@@ -11,8 +11,9 @@ import type { PodFacts } from "../../model/pod.ts";
 import { listResourceTriggers, type ScaledObjectFacts } from "../../model/scaled_object.ts";
 import type { ReadableState } from "../../model/state.ts";
 import type { CircuitBreaker } from "../../runtime/backoff.ts";
+import { WorkBudget } from "../../runtime/budget.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import { getComputeQueue, queueCalls } from "../../runtime/event_loop.ts";
+import { getComputeQueue } from "../../runtime/event_loop.ts";
 import { Semaphore } from "../../runtime/limits.ts";
 import type { Log } from "../../runtime/log.ts";
 import { TaskSet, untilAborted } from "../../runtime/tasks.ts";
@@ -40,10 +41,11 @@ import {
   ReplicasSweep,
   type ScaledObjectSnapshot,
 } from "./reports.ts";
+import { createQueryLimits, TRIGGER_BUDGET } from "./query_limits.ts";
 import { createScaleClient } from "./scale_client.ts";
 import { createComputeUsage, createCountPods, createGetWorkloadPod, MeteredPods, TargetPods } from "./target_pods.ts";
 import { createTemplates } from "./templates.ts";
-import { createFetchCredentials, createQueryLimits } from "./triggers.ts";
+import { createFetchCredentials } from "./triggers.ts";
 
 /** How replicas are set. */
 export interface ReplicasSettings {
@@ -106,6 +108,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
   const { settings, observer, client, clock, random, metrics, dryRun, acquirePermit, onTrouble } = options;
   const { scaledObjects: objects, cache } = observer;
   const compute = getComputeQueue(clock);
+  const budget = new WorkBudget(clock, TRIGGER_BUDGET);
   const rows = new Map<string, ControllerRow>();
   const fail = (message: string, facts: ScaledObjectFacts | null, error: unknown) => {
     const fields = { error, ...(facts !== null && { scaledObject: formatName(facts) }) };
@@ -160,6 +163,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
   const parts: ControllerParts = {
     clock,
     compute,
+    budget,
     dryRun,
     scales: createScaleClient({ client, clock, acquirePermit }),
     objects,
@@ -186,7 +190,14 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     canScale: observer.canScale,
   };
   const countPods = createCountPods(sets);
-  const limitQueries = createQueryLimits(queueCalls(compute, settings.ask));
+  const limitQueries = createQueryLimits({
+    ask: settings.ask,
+    clock,
+    random,
+    compute,
+    budget,
+    onWaited: metrics.replicas.waited,
+  });
   const getStartDelay = createStartDelays(clock);
   const tasks = new TaskSet({
     clock,
@@ -206,7 +217,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     });
     const reader = createTriggerReader({
       clock,
-      ask: limitQueries(),
+      ask: limitQueries(facts.namespace),
       countPods,
       fetchCredentials: async (wanted, signal) => {
         using _slot = await fetches.acquire(signal, { lane: wanted.namespace });

@@ -1,14 +1,12 @@
 /**
- * How one object asks its triggers: it resolves the credentials of TriggerAuthentications and limits the questions at
- * one time. One slow trigger delays neither the other objects nor the triggers that need no network.
+ * Where do the credentials of one object's triggers come from? TriggerAuthentications name Secrets, ConfigMaps and the
+ * environment of the target's pods.
  */
 import type { ApiClient } from "../../kube/client.ts";
 import { getErrorMessage, toApiError } from "../../kube/errors.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import { Semaphore } from "../../runtime/limits.ts";
 import type { FetchObject, ObjectResult } from "../../triggers/container_env.ts";
 import { type FetchCredentials, resolveCredentials, type TargetResult } from "../../triggers/credentials.ts";
-import type { AskTrigger } from "../../triggers/value.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import type { ScaledObjectCache } from "../cluster/scaled_objects.ts";
 import { REQUEST_TIMEOUT_MS, type TargetPlace } from "./scale_client.ts";
@@ -99,26 +97,4 @@ async function fetchTarget(options: CredentialsOptions, signal: AbortSignal): Pr
     signal.throwIfAborted();
     return { kind: "failed", cause: getErrorMessage(error) };
   }
-}
-
-/** For all objects of this process. */
-const MAX_CONCURRENT = 64;
-
-/** For one object: an object with many triggers must not block the others. */
-const MAX_PER_OBJECT = 8;
-
-/**
- * Returns a function that gives each object its own `ask`, which waits for its turn. It rejects with the signal's
- * reason only. Clauses: R50.
- */
-export function createQueryLimits(ask: AskTrigger): () => AskTrigger {
-  const all = new Semaphore(MAX_CONCURRENT);
-  return () => {
-    const own = new Semaphore(MAX_PER_OBJECT);
-    return async (trigger, options) => {
-      using _own = await own.acquire(options.signal);
-      using _slot = await all.acquire(options.signal);
-      return await ask(trigger, options);
-    };
-  };
 }

@@ -1,5 +1,5 @@
 /** Triggers do not answer and the API server refuses: nothing is lost, and other objects do not wait. */
-import { assert, assertEquals } from "#assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { deployment } from "../../e2e/support/workloads.ts";
 import type { Clock } from "../../../lib/runtime/clock.ts";
 import type { AskTrigger } from "../../../lib/triggers/value.ts";
@@ -41,7 +41,7 @@ Deno.test("triggers that do not answer hold up no other object (R50)", async () 
   assert(ticks.length >= 7);
 });
 
-Deno.test("of one object's triggers eight are asked at once, and of all 64 (R50)", async () => {
+Deno.test("of one object's triggers eight are asked at once, and of all of a namespace 32 (R50)", async () => {
   const names = Array.from({ length: 12 }, (_, index) => `many${index}`);
   const triggers = Array.from({ length: 20 });
   const asking = new Map<string, number>();
@@ -61,9 +61,35 @@ Deno.test("of one object's triggers eight are asked at once, and of all 64 (R50)
     ...names.map((name) => scaledObject(name, triggers.map(() => prometheus({ query: name })), { target: name })),
   ], { ask });
   await run.advance(10);
-  assertEquals(most, { ofOne: 8, ofAll: 64 });
+  assertEquals(most, { ofOne: 8, ofAll: 32 });
   const polled = run.passes.filter(({ input: { observation } }) => observation.kind === "poll");
   assertEquals(polled.length, names.length);
+});
+
+Deno.test("an object whose namespace is over its budget is asked late, and its Ready says so (R50)", async () => {
+  let isLarge = true;
+  const asked: number[] = [];
+  const ask: AskTrigger = (_trigger, { work }) => {
+    asked.push(run.cluster.clock.monotonic());
+    work?.countBytes(isLarge ? 40 * 2 ** 20 : 1_000);
+    return Promise.resolve({ kind: "value", value: 1, isEmpty: false });
+  };
+  await using run = await ReplicasRun.start([
+    deployment("web", { ...MAIN, replicas: 1 }),
+    scaledObject("web", [prometheus()], { spec: { pollingInterval: 2, minReplicaCount: 0 } }),
+  ], { ask });
+  await run.advance(120);
+  const gaps = asked.slice(1).map((atMs, index) => atMs - (asked[index] ?? 0));
+  // 40 MiB at 2 MiB in a second.
+  assertEquals(gaps.slice(2).every((ms) => ms >= 18_000), true, gaps.join());
+  assertEquals(await run.condition("web", "Ready"), "True ScaledObjectReady");
+  assertStringIncludes(
+    await run.message("web"),
+    "use more of podfit's time than one namespace may, so their triggers are asked late: use fewer triggers",
+  );
+  isLarge = false;
+  await run.advance(150);
+  assertEquals((await run.message("web")).includes("asked late"), false);
 });
 
 function giveValue(value: number): AskTrigger {
