@@ -9,6 +9,7 @@ import { createMetrics } from "../../lib/daemon/metrics/metrics.ts";
 import { createObserver } from "../../lib/daemon/cluster/observer.ts";
 import { createClient } from "../../lib/kube/client.ts";
 import { createLog } from "../../lib/runtime/log.ts";
+import { parseScaledObject } from "../../lib/resources/scaled_object/scaled_object.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
 import { watchKubelets } from "../../lib/usage/kubelet/watch.ts";
 import { autoscalerObject, deploymentObject, nodeObject, podObject } from "../support/api_objects.ts";
@@ -38,6 +39,36 @@ Deno.test("createObserver() takes no pod for current, and decides about none, on
   assertEquals(read(), [true, true, null]);
   await clock.advance(1000);
   assertEquals(read(), [false, false, "pods"]);
+  observing.abort();
+  await observed;
+});
+
+Deno.test("createObserver() compiles the formula of a ScaledObject and does not run it, as a standby too (R60)", async () => {
+  const clock = new VirtualClock();
+  const api = new TestApiServer(clock);
+  const triggers = [{ type: "kubernetes-workload", name: "jobs", metadata: { podSelector: "app=jobs", value: "1" } }];
+  const modifiers = { formula: "[1, 2][int(jobs) + 9]", target: "1" };
+  const object = {
+    apiVersion: "keda.sh/v1alpha1",
+    kind: "ScaledObject",
+    metadata: { name: "web", namespace: "shop", uid: "uid-object", resourceVersion: "1" },
+    spec: { scaleTargetRef: { name: "web" }, triggers, advanced: { scalingModifiers: modifiers } },
+  };
+  api.intercept = ({ path, query }) => {
+    if (path !== "/apis/keda.sh/v1alpha1/scaledobjects" || query["watch"]) return null;
+    return Response.json({ kind: "ScaledObjectList", metadata: { resourceVersion: "1" }, items: [object] });
+  };
+  const { origin, transport } = api.toServer();
+  const log = createLog({ level: "error", format: "json", clock, write() {} });
+  const common = { clock, random: () => 0, log, metrics: createMetrics({ version: "test" }), onTrouble() {} };
+  const scope = { scope: WHOLE_CLUSTER, requiresAnnotation: false, seesReplicas: true };
+  const observer = createObserver({ ...common, origin, transport, ...scope });
+  const observing = new AbortController();
+  const observed = observer.run(observing.signal);
+  await clock.advance(1000);
+  const found = observer.scaledObjects.find({ namespace: "shop", uid: "uid-object" });
+  assertEquals([found?.scaledObject?.formula?.text, found?.problems], [modifiers.formula, []]);
+  assertEquals(parseScaledObject(object).problems.length, 1, "where it runs it fails");
   observing.abort();
   await observed;
 });

@@ -117,6 +117,14 @@ export const APPLYING: Mutations = {
   ],
   C44: [
     {
+      breaks: "lets one namespace take every place of resizes",
+      in: "createPermits",
+      find: "limit.acquire(signal, { lane, isUrgent })",
+      replace: "limit.acquire(signal, { isUrgent })",
+      test:
+        "createPermits() gives namespaces their turns: 1,500 resizes of one do not delay the resize of another (C44)",
+    },
+    {
       breaks: "takes podfit's own resize for a change of the pod",
       in: "dropAcceptedRefusals",
       find: "{ ...refusal, podGeneration: generation } : refusal",

@@ -93,6 +93,14 @@ export const REPLICAS_SHELL: Mutations = {
   ],
   R46: [
     {
+      breaks: "has fewer replicas go before others",
+      in: "writeScale",
+      find: "write.replicas > write.from.replicas",
+      replace: "write.replicas < write.from.replicas",
+      test:
+        "write() asks for the next permit of its namespace for more replicas, and for fewer in order of arrival (R46)",
+    },
+    {
       breaks: "leaves an activation that was refused for the next poll",
       in: "ScaledObjectController.#runLoop",
       find: "this.#schedule.activateBy(clock.steady() + RETRY_MS, clock.steady());",
@@ -102,6 +110,48 @@ export const REPLICAS_SHELL: Mutations = {
     },
   ],
   R50: [
+    {
+      breaks: "lets one namespace take every place",
+      in: "createQueryLimits",
+      find: "new Semaphore(MAX_CONCURRENT, { isShared: true })",
+      replace: "new Semaphore(MAX_CONCURRENT)",
+      test: "the query of one namespace is sent at once beside 40 objects of another whose servers never answer (R50)",
+    },
+    {
+      breaks: "keeps the places of slow queries",
+      in: "createQueryLimits",
+      find: "if (slow !== null) place[Symbol.dispose]();",
+      replace: "",
+      test: "a query that is slow gives its place to the next of its namespace (R50)",
+    },
+    {
+      breaks: "asks a server that does not answer each time",
+      in: "ServerBreakers.#fail",
+      find: "server.slowInRow >= MAX_SLOW_IN_ROW",
+      replace: "server.slowInRow < 0",
+      test: "after three queries in a row without an answer, one at a time probes the server, with growing waits (R50)",
+    },
+    {
+      breaks: "lets one namespace stop a server for all",
+      in: "ServerBreakers.tryAcquire",
+      find: "`${namespace} ${toOrigin(trigger)}`",
+      replace: "toOrigin(trigger)",
+      test: "a server that does not answer one namespace is still asked for another, and for other ports (R50)",
+    },
+    {
+      breaks: "counts the time of no answer",
+      in: "createQueryLimits",
+      find: "{ ms: clock.monotonic() - startedMs }",
+      replace: "{ ms: 0 * startedMs }",
+      test: "a namespace whose answers take more time than its budget is asked later, and no other (R50)",
+    },
+    {
+      breaks: "does not say why triggers are asked late",
+      in: "ScaledObjectController.#decide",
+      find: "budget.isDelayed(namespace)",
+      replace: 'budget.isDelayed("")',
+      test: "an object whose namespace is over its budget is asked late, and its Ready says so (R50)",
+    },
     {
       breaks: "lets one object's questions take every place",
       in: "createQueryLimits",

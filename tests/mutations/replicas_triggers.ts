@@ -140,6 +140,13 @@ export const REPLICAS_TRIGGERS: Mutations = {
       test: "parseLocatedValue() refuses YAML with an alias (R13, R15)",
     },
     {
+      breaks: "reads answers of any size",
+      in: "createAskTrigger",
+      find: "limitBytes: maxAnswerBytes",
+      replace: "limitBytes: 9 * maxAnswerBytes",
+      test: "a trigger that answers more than 128 KiB fails, and one that answers just that does not (R15)",
+    },
+    {
       breaks: "takes no series but the last",
       in: "parseExposition",
       find: "isMatch(parsed, selector)",

@@ -98,7 +98,7 @@ Deno.test("createPermits() lets the next go at once where a turn is given back",
   assertEquals(turns.length, 100);
 });
 
-Deno.test("createPermits() gives namespaces their turns: 1,500 resizes of one do not delay the resize of another", async () => {
+Deno.test("createPermits() gives namespaces their turns: 1,500 resizes of one do not delay the resize of another (C44)", async () => {
   const { clock, take, turns } = newDesk();
   const order: string[] = [];
   const send = async (namespace: string, isUrgent = false) => {
@@ -132,8 +132,8 @@ Deno.test("createPermits() lets OOM kills of one namespace stop neither those of
   all.push(send("victim", true), send("victim", false));
   await clock.advance(600);
   const after = order.slice(before);
-  assertEquals(after.indexOf("victim!") <= 1, true, after.join());
-  assertEquals(after.indexOf("victim") <= 4, true, after.join());
+  assertEquals(after.slice(0, 2).includes("victim!"), true, after.join());
+  assertEquals(after.slice(0, 5).includes("victim"), true, after.join());
   await clock.advance(40_000);
   await Promise.all(all);
 });
