@@ -24,6 +24,12 @@ export interface BodyOptions {
 interface BytesOptions extends BodyOptions {
   /** For readers of many large bodies: the bytes go straight into memory of this pool. */
   readonly buffers?: BufferPool;
+  /** For readers that limit how many large bodies are under way. */
+  readonly large?: {
+    readonly aboveBytes: number;
+    /** Called once, for a body that has this many bytes. The rest is read when it resolves; a rejection ends the read. */
+    readonly admit: () => Promise<void>;
+  };
 }
 
 /** A body has more than `limitBytes` bytes. */
@@ -44,13 +50,15 @@ export async function readBytes(answer: Answer, options: BytesOptions): Promise<
     await discard(answer);
     throw tooLarge(options);
   }
-  const { buffers, limitBytes } = options;
+  const { buffers, limitBytes, large } = options;
   const buffer = buffers?.take() ?? new BodyBuffer();
   // One byte beyond the limit is enough to know that the body is too large.
   const open = () => buffer.free().subarray(0, limitBytes + 1 - buffer.length);
   for await (const chunk of streamChunks(answer, options, buffers && open)) {
+    const before = buffer.length;
     buffer.append(chunk);
     if (buffer.length > limitBytes) throw tooLarge(options);
+    if (large !== undefined && before < large.aboveBytes && buffer.length >= large.aboveBytes) await large.admit();
   }
   return buffer;
 }

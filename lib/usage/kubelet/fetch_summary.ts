@@ -14,6 +14,7 @@ import { type ApiServer, sendWithCredential } from "../../kube/transport.ts";
 import { BufferPool } from "../../runtime/buffers.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { getComputeQueue, type RunQueued } from "../../runtime/event_loop.ts";
+import { Semaphore } from "../../runtime/limits.ts";
 import { abortable } from "../../runtime/tasks.ts";
 import type { KubeletAddress } from "../source.ts";
 import { type AddressType, type KubeletAnswer, KubeletClient, toKubeletOrigin } from "./client.ts";
@@ -118,7 +119,7 @@ export interface SummarySource extends Disposable {
 
 /** The options of both sources: the clock to compare the node's with, and the size limit of a summary. */
 interface SourceOptions {
-  readonly clock: Pick<Clock, "steady" | "monotonic" | "sleep">;
+  readonly clock: Pick<Clock, "steady" | "monotonic" | "sleep" | "timeout">;
   /** The limit for the node's number of pods by default. */
   readonly limitBytes?: number;
 }
@@ -129,9 +130,10 @@ const ACCEPT = { accept: "application/json" };
 
 const UNLISTED = "the node is not known: it is not listed yet, or podfit may not list nodes";
 
-function toCommon(options: SourceOptions): Pick<SummaryCall, "clock" | "limitBytes" | "buffers" | "compute"> {
+function toCommon(options: SourceOptions): Pick<SummaryCall, "clock" | "limitBytes" | "buffers" | "compute" | "large"> {
   const { clock, limitBytes = null } = options;
-  return { clock, limitBytes, buffers: new BufferPool(), compute: getComputeQueue(clock) };
+  const large = new Semaphore(MAX_LARGE);
+  return { clock, limitBytes, buffers: new BufferPool(), compute: getComputeQueue(clock), large };
 }
 
 /** As often as a file's credential is read again anyway. */
@@ -155,8 +157,10 @@ function limitRereads(readCredential: GetCredential, clock: Pick<Clock, "monoton
 }
 
 interface SummaryCall {
-  readonly clock: Pick<Clock, "steady">;
+  readonly clock: Pick<Clock, "steady" | "timeout">;
   readonly buffers: BufferPool;
+  /** Of all nodes, the large answers that are under way. */
+  readonly large: Semaphore;
   /** The queue in which answers are read. */
   readonly compute: RunQueued;
   /** `null` = the limit by the node's number of pods. */
@@ -177,17 +181,35 @@ class CredentialError extends Error {}
 
 /** Sends the request and reads the answer. Rejects only with the reason of an abort that is not a timeout. */
 async function fetchAnswer(send: () => Promise<KubeletAnswer>, call: SummaryCall): Promise<SummaryAnswer> {
-  const { buffers, compute, signal, node, clock } = call;
+  const { buffers, compute, signal, node, clock, large } = call;
   const limitBytes = call.limitBytes ?? toLimitBytes(node.maxPods);
+  const overdue = new AbortController();
+  const turn = new DisposableStack();
+  const admit = async () => {
+    turn.use(await large.acquire(signal));
+    const timeout = turn.use(clock.timeout(LARGE_MS));
+    timeout.signal.addEventListener("abort", () => overdue.abort());
+  };
   try {
     const answer = await send();
     const clockOffsetMs = computeClockOffset(answer, clock.steady());
     // A group of nodes may have answered together.
     await compute(() => {});
     if (answer.status !== 200) return await toRefusal(answer, call);
-    const buffer = await readBytes(answer, { limitBytes, signal, buffers });
-    return { kind: "summary", bytes: buffer.bytes(), clockOffsetMs, release: () => buffers.release(buffer) };
+    const buffer = await readBytes(answer, {
+      limitBytes,
+      signal: AbortSignal.any([signal, overdue.signal]),
+      buffers,
+      large: { aboveBytes: LARGE_BYTES, admit },
+    });
+    const release = () => {
+      buffers.release(buffer);
+      turn.dispose();
+    };
+    return { kind: "summary", bytes: buffer.bytes(), clockOffsetMs, release };
   } catch (error) {
+    turn.dispose();
+    if (overdue.signal.aborted) return toFailed(call, { reason: "timeout", why: SLOW });
     if (error instanceof BodyTooLarge) {
       return toFailed(call, { reason: "too_large", why: `the answer has ${error.message}` });
     }
@@ -212,7 +234,19 @@ const USUAL_PODS = 110;
 /** A node reports its own maximum of pods, so the limit has bounds. */
 const MIN_LIMIT_BYTES = 2 * 2 ** 20;
 
-const MAX_LIMIT_BYTES = 32 * 2 ** 20;
+/** As for 256 pods. Even 500 pods of ten containers have less than that. */
+const MAX_LIMIT_BYTES = 8 * 2 ** 20;
+
+/** The summary of a node with 110 pods has 400 kB. */
+const LARGE_BYTES = 512 * 1024;
+
+/** Nodes that are broken or hostile may all answer at once, and podfit has 256 MiB: their bytes are bounded together. */
+const MAX_LARGE = 2;
+
+/** For the rest of a large answer: a node that sends slowly must not keep others from their turn. */
+const LARGE_MS = 2_000;
+
+const SLOW = `an answer of more than ${LARGE_BYTES / 1024} KiB must end within ${LARGE_MS / 1000} s of its turn`;
 
 function toLimitBytes(maxPods: number | null): number {
   const bytes = (maxPods ?? USUAL_PODS) * BYTES_PER_POD;
