@@ -8,7 +8,7 @@ import type { User } from "../../support/embedded/access.ts";
 import { serve, type Served } from "../../support/embedded/serve.ts";
 import type { Transport } from "../../../lib/kube/transport.ts";
 import { parseAmount } from "../../../lib/units/quantity.ts";
-import { createPodfitCommand } from "../../support/podfit_process.ts";
+import { type Limited, startLimited } from "./limited.ts";
 import { PlainCluster } from "./plain_cluster.ts";
 import { RawKubelet } from "./raw_kubelet.ts";
 import type { Stage } from "./stage.ts";
@@ -105,12 +105,12 @@ export class ProcessWorld implements AsyncDisposable {
     await Deno.writeTextFile(`${this.directory}/kubeconfig`, JSON.stringify(config));
   }
 
-  /** The kubelets' certificates are checked, unless they are not to be. */
+  /** Under the chart's limits. The kubelets' certificates are checked, unless they are not to be. */
   async start({ isInsecure = false }: { readonly isInsecure?: boolean } = {}): Promise<PodfitProcess> {
     const trust = isInsecure ? ["--kubelet-insecure-tls"] : ["--kubelet-ca", `${this.directory}/kubelet-ca.crt`];
     const args = ["--listen", "127.0.0.1:0", ...trust];
-    const env = { PRA_ENABLED: "true", KUBECONFIG: `${this.directory}/kubeconfig` };
-    return this.#stack.use(new PodfitProcess((await createPodfitCommand({ args, env })).spawn()));
+    const limited = this.#stack.use(await startLimited({ args, env: { KUBECONFIG: `${this.directory}/kubeconfig` } }));
+    return this.#stack.use(new PodfitProcess(limited.child, limited));
   }
 
   /** Every pod uses what none of its last two sizes fits. */
@@ -145,13 +145,15 @@ function addPart(cluster: PlainCluster, node: string, port: number): void {
 /** podfit as a child. Disposal kills it. */
 export class PodfitProcess implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
+  readonly #limited: Limited | null;
   readonly #read: Promise<unknown>;
   text = "";
   /** Its exit code; `null` while it runs. */
   code: number | null = null;
 
-  constructor(child: Deno.ChildProcess) {
+  constructor(child: Deno.ChildProcess, limited: Limited | null = null) {
     this.#child = child;
+    this.#limited = limited;
     this.#read = Promise.all([this.#drain(child.stderr), child.stdout.cancel()]);
     child.status.then(({ code }) => this.code = code);
   }
@@ -186,6 +188,11 @@ export class PodfitProcess implements AsyncDisposable {
     } catch {
       return NaN;
     }
+  }
+
+  /** The most memory that it has held since its start, MiB; 0 where it has no limits, or has ended. */
+  async readPeakMiB(): Promise<number> {
+    return (await this.#limited?.readUsage())?.peakMiB ?? 0;
   }
 
   /** Asks it to end; what is wrong with its end, empty where nothing is. */

@@ -67,7 +67,7 @@ export async function runAttack({ attacks, workloads, windowMs, podfitArgs, say 
   await using world = await openNoisyWorld({ workloads });
   const name = attacks.length === Object.keys(ATTACKS).length ? "all" : attacks.join("+");
   await using limited = await startPodfit(world, { identity: "leader", podfitArgs });
-  await using podfit = new PodfitProcess(limited.child);
+  await using podfit = new PodfitProcess(limited.child, limited);
   const isTracking = async () => await podfit.readMetric("podfit_tracked_pods") >= workloads;
   if (!await until(() => podfit.code !== null || isTracking(), READY_MS) || podfit.code !== null) {
     throw new Error(
@@ -180,7 +180,7 @@ async function observe({ world, podfit, limited, windowMs }: Observed): Promise<
 /** Whether another podfit can still start, as after a restart of any kind. */
 async function startStandby(world: NoisyWorld, podfitArgs: readonly string[]): Promise<NoisyResult["standby"]> {
   await using limited = await startPodfit(world, { identity: "standby", podfitArgs });
-  await using podfit = new PodfitProcess(limited.child);
+  await using podfit = new PodfitProcess(limited.child, limited);
   let peakMiB = 0;
   const startedMs = performance.now();
   const isReady = await until(async () => {

@@ -1,4 +1,5 @@
 /** Kubelets whose answers are none: what may come over a socket from a node that is broken or hostile. */
+import { readMemoryLimit } from "../limited.ts";
 import { type PodfitProcess, ProcessWorld, until } from "../process.ts";
 import { type Behaviour, toAnswer } from "../raw_kubelet.ts";
 import type { Scenario, Stage } from "../stage.ts";
@@ -76,53 +77,60 @@ export const DROPPED_TLS: Scenario = {
   },
 };
 
-/** 31 MiB each: just what a body may have. */
+/** Just what a body may have. */
+const LARGEST = 8 * MIB - 1024;
 const HUGE: Readonly<Record<string, string>> = {
   objects: fill("{},", "{}"),
   arrays: fill("[],", "[]"),
   nested: fill('{"a":{}},', "{}"),
   numbers: fill("1.5,", "1"),
-  deep: `{"pods":${"[".repeat(31 * MIB)}`,
+  deep: `{"pods":${"[".repeat(LARGEST - 10)}`,
 };
-const MOST_RESIDENT = 768 * MIB;
-const MOST_BLOCKED_S = 2;
+/** Without a bound over all nodes, eight that answer at once are more than podfit may have. */
+const HUGE_NODES = Array.from({ length: 9 }, (_, index) => `node-${index}`);
+const MOST_BLOCKED_S = 0.5;
 
 export const HUGE_BODIES: Scenario = {
   name: "huge-body",
-  about: "one kubelet answers with 31 MiB of nothing",
+  about: "eight of nine kubelets answer with 8 MiB of nothing each",
   isShort: false,
   async run(stage) {
-    await using world = await ProcessWorld.open({ stage, nodes: ["node-1", "node-2"] });
+    const limitMiB = await readMemoryLimit() / MIB;
+    await using world = await ProcessWorld.open({ stage, nodes: HUGE_NODES });
     const podfit = await world.start();
     await begin(world);
-    const [hostile] = world.kubelets.values();
-    if (hostile === undefined) throw new Error("Cannot begin: there is no kubelet");
+    const [, ...hostile] = world.kubelets.values();
     for (const [shape, body] of Object.entries(HUGE)) {
       const answer = toAnswer(body);
-      hostile.behaviour = (_, write) => write(answer);
-      const why = await watchCosts(podfit, 6000);
-      hostile.behaviour = null;
-      hostile.drop();
+      for (const kubelet of hostile) kubelet.behaviour = (_, write) => write(answer);
+      const why = await watchCosts(podfit, { forMs: 6000, limitMiB });
+      for (const kubelet of hostile) {
+        kubelet.behaviour = null;
+        kubelet.drop();
+      }
       await noteRecoveries(stage, { world, podfit, toName: (node) => `${shape}, seen from ${node}`, why });
     }
   },
 };
 
 function fill(unit: string, last: string): string {
-  return `{"pods":[${unit.repeat(Math.floor(31 * MIB / unit.length))}${last}]}`;
+  return `{"pods":[${unit.repeat(Math.floor((LARGEST - 20) / unit.length))}${last}]}`;
 }
 
 /** What it costs podfit meanwhile; empty where it is within bounds. */
-async function watchCosts(podfit: PodfitProcess, forMs: number): Promise<string> {
-  let [resident, blockedS] = [0, 0];
+async function watchCosts(
+  podfit: PodfitProcess,
+  { forMs, limitMiB }: { readonly forMs: number; readonly limitMiB: number },
+): Promise<string> {
+  let [peakMiB, blockedS] = [0, 0];
   const isOver = await until(async () => {
-    resident = Math.max(resident, await podfit.readMetric("process_resident_memory_bytes") || 0);
+    peakMiB = Math.max(peakMiB, await podfit.readPeakMiB());
     blockedS = Math.max(blockedS, await podfit.readMetric("podfit_loop_block_seconds") || 0);
     return podfit.code !== null;
   }, forMs);
   if (isOver) return `podfit ended with ${podfit.code}: ${podfit.tail()}`;
   return [
-    ...(resident > MOST_RESIDENT ? [`it held ${Math.round(resident / MIB)} MiB`] : []),
+    ...(peakMiB > limitMiB ? [`it held ${Math.round(peakMiB)} MiB`] : []),
     ...(blockedS > MOST_BLOCKED_S ? [`it was blocked for ${blockedS.toFixed(1)} s`] : []),
   ].join("; ");
 }
