@@ -3,8 +3,10 @@
  * `deno task fuzz [--cases N] [--seed S] [--only TARGET,...] [--workers N]`: hostile and random texts and objects through
  * the real parsers, and for a part of the cases through the whole fold. The seed stands at the start; a failure has the
  * smallest case and how to run it again. The last line adds it up; exit code 1 unless nothing failed.
+ * `--cost [--tries 300] [--write]` searches the costliest inputs instead: see cost/main.ts.
  */
 import { parseArgs } from "node:util";
+import { runCostSearch } from "./cost/main.ts";
 import { type Batch, type BatchResult, planBatches, TARGETS } from "./run.ts";
 
 const { values } = parseArgs({
@@ -14,12 +16,18 @@ const { values } = parseArgs({
     seed: { type: "string" },
     only: { type: "string" },
     workers: { type: "string" },
+    cost: { type: "boolean", default: false },
+    tries: { type: "string", default: "300" },
+    write: { type: "boolean", default: false },
   },
 });
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : toCount("--seed", values.seed);
 const cases = toCount("--cases", values.cases);
 const workers = toCount("--workers", values.workers ?? String(navigator.hardwareConcurrency));
 const only = values.only?.split(",");
+if (values.cost) {
+  Deno.exit(await runCostSearch({ only, seed, tries: toCount("--tries", values.tries), isWritten: values.write }));
+}
 const unknown = only?.filter((name) => !TARGETS.some((target) => target.name === name)) ?? [];
 if (unknown.length > 0) {
   throw new Error(`Cannot fuzz "${unknown.join()}": there are ${TARGETS.map(({ name }) => name).join(", ")}`);
