@@ -232,8 +232,8 @@ export const REPORTING: Mutations = {
     {
       breaks: "has no right to resize",
       file: "deploy/install.yaml",
-      find: "resources: [pods/resize], verbs: [patch]",
-      replace: "resources: [pods/resize], verbs: [update]",
+      find: "resources: [pods/resize], verbs: [patch] }",
+      replace: "resources: [pods/resize], verbs: [update] }",
       test: "C54 the role has each right that podfit uses, and none beyond",
     },
     {
@@ -246,8 +246,8 @@ export const REPORTING: Mutations = {
     {
       breaks: "may change autoscalers and not their status",
       file: "deploy/install.yaml",
-      find: "resources: [podresourceautoscalers/status], verbs: [patch]",
-      replace: "resources: [podresourceautoscalers], verbs: [patch]",
+      find: "resources: [podresourceautoscalers/status], verbs: [patch] }",
+      replace: "resources: [podresourceautoscalers], verbs: [patch] }",
       test: "C54 the role has each right that podfit uses, and none beyond",
     },
     {
