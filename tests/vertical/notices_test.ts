@@ -153,7 +153,7 @@ Deno.test("NOTICES are Normal for what goes well and Warning for the rest (C50)"
     normal.toSorted(),
     "BaselineAvailable Inherited MetricsRecovered ResizeInProgress RestartWaiting ScaleDown ScaleUp".split(" "),
   );
-  assertEquals(Object.keys(NOTICES).length, 18);
+  assertEquals(Object.keys(NOTICES).length, 19);
 });
 
 Deno.test("decideSize() says nothing of a baseline that a profile manages only where there is one (L50)", () => {
