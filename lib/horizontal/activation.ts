@@ -13,6 +13,8 @@ export interface Activity {
   readonly isActive: boolean;
   /** A trigger failed, and no fallback replaces it. */
   readonly isError: boolean;
+  /** The only failures are empty answers. */
+  readonly isEmpty: boolean;
   /** Names of metrics. */
   readonly activeMetrics: readonly string[];
 }
@@ -37,17 +39,20 @@ function computeTriggerActivity(metrics: readonly ExternalMetric[]): Activity {
   const active = metrics.filter(({ result }) =>
     result.kind === "fallback" || (result.kind === "value" && result.isActive)
   );
+  const failed = metrics.flatMap(({ result }) => result.kind === "failed" ? [result] : []);
   return {
     isActive: active.length > 0,
-    isError: metrics.some(({ result }) => result.kind === "failed"),
+    isError: failed.length > 0,
+    isEmpty: failed.length > 0 && failed.every(({ isEmpty }) => isEmpty === true),
     activeMetrics: active.map(({ trigger }) => trigger.metricName),
   };
 }
 
 function computeFormulaActivity({ activationTarget }: Formula, composite: CompositeMetric): Activity {
-  if (composite.kind === "failed") return { isActive: false, isError: true, activeMetrics: [] };
+  if (composite.kind === "failed") return { isActive: false, isError: true, isEmpty: false, activeMetrics: [] };
   const isActive = milliToDouble(composite.milli) > activationTarget;
-  return { isActive, isError: false, activeMetrics: isActive ? [COMPOSITE_METRIC_NAME] : [] };
+  const isEmpty = composite.doubt !== undefined;
+  return { isActive, isError: isEmpty, isEmpty, activeMetrics: isActive ? [COMPOSITE_METRIC_NAME] : [] };
 }
 
 export type ActivationStep =

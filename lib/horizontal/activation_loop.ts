@@ -29,29 +29,38 @@ import {
   READY_MESSAGE,
   toReady,
   toScalerActive,
+  TRIGGER_EMPTY,
   TRIGGER_ERROR,
 } from "./conditions.ts";
+import { type AnswersByMetric, isDoubted } from "./empty_answers.ts";
 import { evaluateTriggers, type Evaluation, reportActivation } from "./evaluation.ts";
+import { reportHeld } from "./events.ts";
 
 type PollObservation = Extract<ReplicasObservation, { readonly kind: "poll" }>;
 
-/** Returns the outcome of one activation loop. Never throws. Clauses: R50, R51, R52, R53. */
+/** Returns the outcome of one activation loop. Never throws. Clauses: R50, R51, R52, R53, R58. */
 export function runActivationLoop(
   before: ReplicasState,
   { scale, triggers: readings, readyPods }: PollObservation,
   { input, object }: { readonly input: ReplicasInput; readonly object: ScaledObject },
 ): ReplicasOutcome {
   const { replicas } = scale;
-  const evaluation = evaluateTriggers(before, { object, half: "poll", readings, replicas, readyPods });
+  const evaluation = evaluateTriggers(before, { input, object, half: "poll", readings, replicas, readyPods });
   const activity = computeActivity(object, evaluation.metrics, evaluation.composite);
   const isActive = activity.isActive || object.annotations.isForcedActive;
-  const { isError, activeMetrics } = activity;
-  const step = chooseActivationStep({ ...object, isActive, isError, hasFallback: object.fallback !== null, replicas });
-  const taken = takeStep(step, { before, input, object, scale, activeMetrics });
+  const { isError, isEmpty, activeMetrics } = activity;
+  // An empty answer does not count for fallback, so no fallback replaces it.
+  const hasFallback = object.fallback !== null && !isEmpty;
+  const step = chooseActivationStep({ ...object, isActive, isError, hasFallback, replicas });
+  const { answers } = evaluation.state;
+  const taken = takeStep(step, { before, input, object, scale, answers, isEmpty, activeMetrics });
+  const isDeactivated = taken.write?.reason === "Deactivated";
   const { conditions } = evaluation.state;
   const ready = toReady(READY_MESSAGE, input.warnings);
   const state: ReplicasState = {
     ...evaluation.state,
+    notified: isDeactivated ? evaluation.state.notified : reportHeld(evaluation.state.notified, null).notified,
+    answeredChecks: isError ? before.answeredChecks : Math.min(before.answeredChecks + 1, MIN_ANSWERED_CHECKS),
     activity: nextActivity(object, activity),
     isActive,
     lastActiveAt: taken.lastActiveAt ?? before.lastActiveAt,
@@ -99,6 +108,10 @@ interface StepFacts {
   readonly input: ReplicasInput;
   readonly object: ScaledObject;
   readonly scale: Scale;
+  /** With those of this check. */
+  readonly answers: AnswersByMetric;
+  /** The only failures are empty answers. */
+  readonly isEmpty: boolean;
   /** Names of metrics. */
   readonly activeMetrics: readonly string[];
 }
@@ -113,7 +126,10 @@ const STEPS: Readonly<Record<ActivationStep, (facts: StepFacts) => StepResult>> 
   doubt: (facts) => ({ ...stayActive(facts), ready: PARTIAL_TRIGGER_ERROR, ...TRIGGER_FAILED_REPORT }),
   stay: (facts) => ({ ...stayActive(facts), lastActiveAt: toWholeSeconds(facts.input.now) }),
   awaitFallback: () => ({ ...INACTIVE_RESULT, ...TRIGGER_FAILED_REPORT }),
-  fail: () => ({ ...INACTIVE_RESULT, ready: TRIGGER_ERROR, ...TRIGGER_FAILED_REPORT }),
+  fail: ({ isEmpty }) =>
+    isEmpty
+      ? { ...INACTIVE_RESULT, ready: TRIGGER_EMPTY, reason: "TriggerEmpty", message: TRIGGER_EMPTY.message }
+      : { ...INACTIVE_RESULT, ready: TRIGGER_ERROR, ...TRIGGER_FAILED_REPORT },
   deactivate,
   raise: raiseToMinimum,
   rest: stayInactive,
@@ -160,23 +176,45 @@ function deactivate(facts: StepFacts): StepResult {
   if (object.annotations.isScaleInPaused) {
     return { ...INACTIVE_RESULT, reason: "Paused", message: "scale-in is paused by annotation" };
   }
-  const cooledAt = computeCooldownEnd(facts);
+  const lastActiveAt = facts.before.lastActiveAt ?? (input.kedaDeactivation ? null : toWholeSeconds(input.now));
+  const cooledAt = computeCooldownEnd(lastActiveAt, facts);
+  const waiting = { ...INACTIVE_RESULT, active: COOLING_DOWN, lastActiveAt, reason: "ScalerCooldown" } as const;
   if (cooledAt > input.now) {
     const message = `triggers are not active, and the cooldown lasts until ${
       formatTime(cooledAt + (input.wallAheadMs ?? 0))
     }`;
-    return { ...INACTIVE_RESULT, active: COOLING_DOWN, reason: "ScalerCooldown", message };
+    return { ...waiting, message };
   }
+  const unproven = input.kedaDeactivation ? null : describeUnproven(facts);
+  if (unproven !== null) return { ...waiting, message: `triggers are not active, but ${unproven}` };
   const replicas = object.idleReplicas ?? 0;
   const message = `Deactivated ${formatTarget(input.object)} from ${scale.replicas} to ${replicas}`;
   return { ...INACTIVE_RESULT, ...toStepWrite(facts, { replicas, reason: "Deactivated", message }) };
 }
 
-/** Returns epoch ms. For an object that was never active, the cooldown starts at its creation. */
-function computeCooldownEnd({ before, object, input: { wallAheadMs = 0 } }: StepFacts): number {
-  return before.lastActiveAt === null
-    ? object.createdAt - wallAheadMs + object.initialCooldownMs
-    : before.lastActiveAt + object.cooldownMs;
+/**
+ * Returns epoch ms. `lastActiveAt` is `null` for an object that was never active where KEDA's rule applies: then only
+ * the initial cooldown counts, and otherwise only the other one. podfit's own rule is the later of both.
+ */
+function computeCooldownEnd(
+  lastActiveAt: number | null,
+  { object, input: { wallAheadMs = 0, kedaDeactivation } }: StepFacts,
+): number {
+  const initialEnd = object.createdAt - wallAheadMs + object.initialCooldownMs;
+  if (lastActiveAt === null) return initialEnd;
+  const end = lastActiveAt + object.cooldownMs;
+  return kedaDeactivation ? end : Math.max(end, initialEnd);
+}
+
+/** With so many answered checks since its start, podfit relies on the answers. */
+const MIN_ANSWERED_CHECKS = 2;
+
+/** Returns why the answers since podfit's start do not prove yet that the object is inactive; `null` = they do. */
+function describeUnproven({ before, object, answers, input: { now } }: StepFacts): string | null {
+  if (before.answeredChecks + 1 < MIN_ANSWERED_CHECKS) return "podfit has just started and checks once more";
+  const { pollIntervalMs } = object;
+  const empty = listExternalTriggers(object).find((trigger) => isDoubted(trigger, { answers, pollIntervalMs, now }));
+  return empty === undefined ? null : `${empty.metricName} has given no value since podfit started: it may still come`;
 }
 
 function raiseToMinimum(facts: StepFacts): StepResult {

@@ -50,6 +50,13 @@ export const TRIGGER_ERROR: Condition = {
   message: "Triggers defined in ScaledObject are not working correctly",
 };
 
+/** Ready while the answers of triggers are empty that gave values before. Clauses: R58. */
+export const TRIGGER_EMPTY: Condition = {
+  status: "False",
+  reason: "TriggerEmpty",
+  message: "Triggers give no value any more, so replicas do not fall; events of this object say which and what to do",
+};
+
 /** Ready if the target's scale could not be read. */
 export function toNoReplicas(cause: string): Condition {
   const message = `Error getting current replicas count for ScaleTarget: ${cause}`;
@@ -73,6 +80,11 @@ export const COOLING_DOWN: Condition = {
   reason: "ScalerCooldown",
   message: "Scaler cooling down because triggers are not active",
 };
+
+/** Active while a deactivation waits for its turn in the cluster. Clauses: R59. */
+export function toDeactivationHeld(message: string): Condition {
+  return { status: "False", reason: "DeactivationHeld", message };
+}
 
 /** The condition Fallback. */
 export function toFallback(isFallenBack: boolean): Condition {

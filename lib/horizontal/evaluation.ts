@@ -3,11 +3,18 @@
  *
  * Both loops begin here: failures are counted, fallback replaces values, and the formula runs.
  */
-import type { ProposalReport, ReplicasNotice, TriggerReadings, TriggerReport } from "../model/replicas_decision.ts";
+import type {
+  ProposalReport,
+  ReplicasInput,
+  ReplicasNotice,
+  TriggerReadings,
+  TriggerReport,
+} from "../model/replicas_decision.ts";
 import type { ReplicasState } from "../model/replicas_state.ts";
 import { listResourceTriggers, type ResourceTrigger, type ScaledObject } from "../model/scaled_object.ts";
 import { milliToDouble } from "../units/numbers.ts";
 import { toFallback } from "./conditions.ts";
+import { nextAnswers } from "./empty_answers.ts";
 import { reportFailedTriggers } from "./events.ts";
 import {
   COMPOSITE_METRIC_NAME,
@@ -32,6 +39,7 @@ export interface Evaluation {
 }
 
 interface EvaluationFacts {
+  readonly input: Pick<ReplicasInput, "now" | "kedaDeactivation">;
   readonly object: ScaledObject;
   readonly half: "poll" | "tick";
   readonly readings: TriggerReadings;
@@ -42,16 +50,24 @@ interface EvaluationFacts {
 }
 
 /** Returns the values of the external triggers and of the formula. Never throws. Clauses: R40, R61, R70, R72. */
-export function evaluateTriggers(before: ReplicasState, { object, half, ...facts }: EvaluationFacts): Evaluation {
-  const failures = countFailures(before.failures, object, facts.readings);
-  const metrics = computeExternalMetrics(object, { ...facts, failures });
+export function evaluateTriggers(
+  before: ReplicasState,
+  { input, object, half, ...facts }: EvaluationFacts,
+): Evaluation {
+  const { now, kedaDeactivation = false } = input;
+  const { readings, replicas } = facts;
+  const failures = countFailures(before.failures, object, readings);
+  const answers = nextAnswers(before.answers, { object, readings, now });
+  const isDoubting = !kedaDeactivation && replicas > (object.idleReplicas ?? object.minReplicas);
+  const { pollIntervalMs } = object;
+  const metrics = computeExternalMetrics(object, { ...facts, failures, answers, isDoubting, pollIntervalMs, now });
   const { formula, fallback } = object;
   const composite = formula === null ? null : computeComposite(formula, { metrics, fallback, half });
   // If the scaling loop needs no metric, none is fetched, and that is not a failure.
-  const fetched = metrics.filter(({ trigger }) => facts.readings.has(trigger.index));
+  const fetched = metrics.filter(({ trigger }) => readings.has(trigger.index));
   const { notified, notices } = reportFailedTriggers(before.notified, fetched, fetched.length === 0 ? null : composite);
   const conditions = { ...before.conditions, Fallback: toFallback(hasTriggerInFallback(failures, object)) };
-  return { state: { ...before, failures, conditions, notified }, metrics, composite, notices };
+  return { state: { ...before, failures, answers, conditions, notified }, metrics, composite, notices };
 }
 
 type TriggerValues = Pick<Evaluation, "metrics" | "composite">;
@@ -118,7 +134,7 @@ function reportExternal({ trigger, result }: ExternalMetric, proposal: ReplicasP
 
 function reportComposite(composite: CompositeMetric, proposal: ReplicasProposal | null): TriggerReport {
   const report = composite.kind === "value"
-    ? { value: milliToDouble(composite.milli), error: null }
+    ? { value: milliToDouble(composite.milli), error: composite.doubt ?? null }
     : { value: null, error: composite.error };
   const names = { index: 0, type: "composite", metricName: COMPOSITE_METRIC_NAME };
   return { ...names, ...report, isActive: null, proposal: toProposalReport(proposal) };

@@ -145,6 +145,17 @@ export function toTransferredNotice(hpa: {
   return { name: "KEDAScalerInfo", message };
 }
 
+const HELD_TOPIC = "held";
+
+/** Returns one event when a deactivation begins to wait, however long it waits. Clauses: R59, R92. */
+export function reportHeld(before: ReportedTopics, message: string | null): ScalersReport {
+  const isNews = message !== null && findTopic(before, HELD_TOPIC) === null;
+  return {
+    notified: setTopic(before, HELD_TOPIC, message === null ? null : HELD_TOPIC),
+    notices: isNews ? [{ name: "DeactivationHeld", message }] : [],
+  };
+}
+
 /** One event for each accepted write. */
 export function toWrittenNotice({ half, reason, message }: ScaleWrite): ReplicasNotice {
   if (half === "poll" && reason === "Activated") return { name: "KEDAScaleTargetActivated", message };

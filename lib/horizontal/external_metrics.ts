@@ -20,7 +20,8 @@ export const COMPOSITE_METRIC_NAME = "composite-metric";
 
 /** The one value that counts instead of those of the external triggers, thousandths, or why it is missing. */
 export type CompositeMetric =
-  | { readonly kind: "value"; readonly milli: bigint }
+  /** `doubt`: a trigger counts as 0 because its answer is empty, so replicas must not fall for this value. */
+  | { readonly kind: "value"; readonly milli: bigint; readonly doubt?: string }
   | { readonly kind: "failed"; readonly error: string };
 
 interface CompositeFacts {
@@ -32,18 +33,21 @@ interface CompositeFacts {
 
 /**
  * A trigger in fallback makes it the fallback's value. The scaling loop then ignores another failed trigger; the
- * activation loop does not.
+ * activation loop does not. A doubted empty answer is 0 in the formula.
  * https://github.com/kedacore/keda/blob/v2.20.2/pkg/scaling/modifiers/formula.go
  * Clauses: R61, R63, R64.
  */
 export function computeComposite(formula: Formula, { metrics, fallback, half }: CompositeFacts): CompositeMetric {
-  const failed = metrics.find(({ result }) => result.kind === "failed");
+  const failed = metrics.find(({ result }) => result.kind === "failed" && result.isEmpty !== true);
   const replaced = metrics.find(({ result }) => result.kind === "fallback");
   if (failed?.result.kind === "failed" && (replaced === undefined || half === "poll")) {
     return { kind: "failed", error: `${failed.trigger.metricName}: ${failed.result.error}` };
   }
   if (replaced?.result.kind === "fallback") return { kind: "value", milli: replaced.result.milli };
-  return runFormula(formula, { metrics, fallback });
+  const composite = runFormula(formula, { metrics, fallback });
+  const empty = metrics.find(({ result }) => result.kind === "failed" && result.isEmpty === true);
+  if (empty?.result.kind !== "failed" || composite.kind === "failed") return composite;
+  return { ...composite, doubt: `${empty.trigger.metricName}: ${empty.result.error}` };
 }
 
 /** One external trigger and its value. */
@@ -59,7 +63,8 @@ export type MetricResult =
   | { readonly kind: "fallback"; readonly milli: bigint; readonly error: string }
   /** It has failed too often; it is nil in the formula. */
   | { readonly kind: "nil"; readonly error: string }
-  | { readonly kind: "failed"; readonly error: string };
+  /** `isEmpty`: it answered without a value, which may mean that the metric is missing. */
+  | { readonly kind: "failed"; readonly error: string; readonly isEmpty?: boolean };
 
 /** Runs the formula with the current values. Clauses: R17, R51, R70, R71. */
 function runFormula(formula: Formula, { metrics, fallback }: Omit<CompositeFacts, "half">): CompositeMetric {
@@ -80,6 +85,7 @@ function runFormula(formula: Formula, { metrics, fallback }: Omit<CompositeFacts
 function listFormulaValues(metrics: readonly ExternalMetric[]): readonly (readonly [string, number | null])[] {
   return metrics.flatMap(({ trigger: { name }, result }): readonly (readonly [string, number | null])[] => {
     if (name === null) return [];
+    if (result.kind === "failed" && result.isEmpty === true) return [[name, 0]];
     return [[name, result.kind === "value" ? milliToDouble(result.milli) : null]];
   });
 }

@@ -14,15 +14,18 @@ import {
   type ScaledObject,
 } from "../model/scaled_object.ts";
 import { milliToDouble, toMilli } from "../units/numbers.ts";
+import { type DoubtFacts, EMPTY_ERROR, findAnswers, isDoubted } from "./empty_answers.ts";
 import type { ExternalMetric, MetricResult } from "./external_metrics.ts";
 
-interface MetricFacts extends FallbackFacts {
+interface MetricFacts extends FallbackFacts, DoubtFacts {
   readonly readings: TriggerReadings;
+  /** Whether empty answers are doubted now. */
+  readonly isDoubting: boolean;
   /** With the readings of this loop counted. */
   readonly failures: Failures;
 }
 
-/** One for each external trigger, in their order. Clauses: R17, R51, R70, R71. */
+/** One for each external trigger, in their order. Clauses: R17, R51, R58, R70, R71. */
 export function computeExternalMetrics(object: ScaledObject, facts: MetricFacts): readonly ExternalMetric[] {
   return listExternalTriggers(object).map((trigger) => ({
     trigger,
@@ -34,6 +37,9 @@ function computeExternalMetric(object: ScaledObject, trigger: ExternalTrigger, f
   const reading: TriggerReading | undefined = facts.readings.get(trigger.index);
   if (reading?.kind === "value") {
     const { value } = reading;
+    if (facts.isDoubting && findAnswers(facts.answers, trigger.metricName)?.hadValue && isDoubted(trigger, facts)) {
+      return { kind: "failed", error: EMPTY_ERROR, isEmpty: true };
+    }
     // Activation compares the exact value, replicas use the rounded one.
     return { kind: "value", milli: toMilli(value), isActive: value > trigger.activation };
   }

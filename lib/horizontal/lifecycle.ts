@@ -25,6 +25,7 @@ import {
   PAUSED_MESSAGE,
   READY_MESSAGE,
   toCheckFailed,
+  toDeactivationHeld,
   toFailedGetScale,
   toFailedUpdateScale,
   toFallback,
@@ -37,6 +38,7 @@ import {
 import {
   dropRemovedTriggers,
   findTopic,
+  reportHeld,
   reportScalersStarted,
   reportScalersStopped,
   setTopic,
@@ -83,7 +85,7 @@ function recordTarget(before: ReplicasState, { replicas, resource }: Scale, obje
 
 /** The next activation loop is due at once, and reports whether its triggers work. */
 function isSetByActivationLoop(ready: Condition | undefined): ready is Condition {
-  return ready?.reason === "TriggerError" || ready?.reason === "PartialTriggerError";
+  return ready !== undefined && ["TriggerError", "PartialTriggerError", "TriggerEmpty"].includes(ready.reason);
 }
 
 /**
@@ -186,7 +188,7 @@ function toBlockedConditions(obstacle: Blocker, { object }: ReplicasInput): Cond
 
 type AnsweredObservation = Extract<ReplicasObservation, { readonly kind: "answered" }>;
 
-/** Returns the outcome of a write. The next loop may write again what was refused. Clauses: R44, R46, R52. */
+/** Returns the outcome of a write. The next loop may write again what was refused. Clauses: R44, R46, R52, R59. */
 export function applyAnswer(
   before: ReplicasState,
   { write, answer }: AnsweredObservation,
@@ -197,6 +199,11 @@ export function applyAnswer(
       return applyAccepted(before, { write, replicas: answer.replicas, input });
     case "dropped":
       return leaveReplicas(before);
+    case "held": {
+      const { notified, notices } = reportHeld(before.notified, answer.message);
+      const conditions = { ...before.conditions, Active: toDeactivationHeld(answer.message) };
+      return leaveReplicas({ ...before, conditions, notified }, notices);
+    }
     case "refused":
     case "unanswered":
       return applyFailed(before, { write, cause: formatCause(answer), input });

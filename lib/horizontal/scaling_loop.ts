@@ -13,7 +13,7 @@ import type {
   ScaleWrite,
 } from "../model/replicas_decision.ts";
 import type { Conditions, ReplicasState, ReportedTopics, ScalingHistory } from "../model/replicas_state.ts";
-import type { Behavior, MetricType, ResourceTrigger, ScaledObject } from "../model/scaled_object.ts";
+import type { Behavior, Formula, MetricType, ResourceTrigger, ScaledObject } from "../model/scaled_object.ts";
 import { disablePausedDirections, type LimitedReplicas, limitRate, stabilize, startHistory } from "./behavior.ts";
 import {
   GOT_SCALE,
@@ -53,7 +53,7 @@ interface ScalingFacts {
 export function runScalingLoop(before: ReplicasState, facts: ScalingFacts): ReplicasOutcome {
   const { observation, input, object } = facts;
   const { scale: { replicas }, triggers: readings, readyPods } = observation;
-  const evaluation = evaluateTriggers(before, { object, half: "tick", readings, replicas, readyPods });
+  const evaluation = evaluateTriggers(before, { input, object, half: "tick", readings, replicas, readyPods });
   if (isAtIdleReplicas(before, object, replicas)) return skipAtIdleReplicas(evaluation, facts);
   const behavior = disablePausedDirections(object);
   const subjects = listScalingMetrics(object);
@@ -277,8 +277,17 @@ function proposeFor(subject: ScalingMetric, facts: ProposalFacts): ReplicasPropo
     case "external":
       return proposeForValue(findExternalValue(subject.index, facts), { ...subject, name: subject.metricName, facts });
     case "composite":
-      return proposeForValue(findCompositeValue(facts), { ...subject.formula, name: COMPOSITE_METRIC_NAME, facts });
+      return proposeForFormula(subject.formula, facts);
   }
+}
+
+/** Replicas do not fall while the formula has an empty answer as 0. Clauses: R58. */
+function proposeForFormula(formula: Formula, facts: ProposalFacts): ReplicasProposal {
+  const { composite } = facts.evaluation;
+  const propose = (value: MetricValue) => proposeForValue(value, { ...formula, name: COMPOSITE_METRIC_NAME, facts });
+  const proposal = propose(findCompositeValue(facts));
+  if (composite?.kind !== "value" || composite.doubt === undefined || proposal.kind === "failed") return proposal;
+  return proposal.replicas < facts.observation.scale.replicas ? propose({ error: composite.doubt }) : proposal;
 }
 
 function proposeForResource(

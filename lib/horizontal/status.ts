@@ -156,7 +156,7 @@ export function guessResource({ kind }: Target): string {
 
 /**
  * Returns the state that a status describes. Never throws; values that make no sense are ignored.
- * Clauses: R6, R53, R70, R90.
+ * Clauses: R6, R53, R58, R70, R90.
  */
 export function seedReplicasState(status: unknown, wallAheadMs = 0): ReplicasState {
   if (!isRecord(status)) return NEW_REPLICAS_STATE;
@@ -164,13 +164,15 @@ export function seedReplicasState(status: unknown, wallAheadMs = 0): ReplicasSta
   const conditions = parseConditions(status["conditions"]);
   const gvkr = status["scaleTargetGVKR"];
   const resource = isRecord(gvkr) ? gvkr["resource"] : null;
+  const activity = toEntries(status["triggersActivity"], findIsActive);
   return {
     ...NEW_REPLICAS_STATE,
+    answers: toEntries(activity, (isActive) => isActive === true ? { hadValue: true, emptySince: null } : null),
+    activity,
     failures: toEntries(
       status["health"],
       (health) => isRecord(health) ? toInt32(health["numberOfFailures"]) : null,
     ),
-    activity: toEntries(status["triggersActivity"], findIsActive),
     lastActiveAt: lastActiveAt === null ? null : toWholeSeconds(lastActiveAt - wallAheadMs),
     isActive: findActive(conditions.Active),
     originalReplicas: toInt32(status["originalReplicaCount"]),

@@ -21,6 +21,8 @@ export interface ReplicasInput {
   readonly observation: ReplicasObservation;
   /** `--dry-run`: nothing is written. */
   readonly dryRun: boolean;
+  /** `--keda-deactivation`: replicas go to zero or idle as soon as KEDA would do it. */
+  readonly kedaDeactivation?: boolean;
   /** Other warnings for the message of condition Ready, for example checks of other HPAs that were skipped. */
   readonly warnings?: readonly string[];
 }
@@ -47,8 +49,11 @@ export type TriggerReadings = ReadonlyMap<number, TriggerReading>;
 
 /** What asking one trigger gave. */
 export type TriggerReading =
-  /** The value of the source, not rounded. `isCounted`: it does not repeat a value that was counted. */
-  | { readonly kind: "value"; readonly value: number; readonly isCounted: boolean }
+  /**
+   * The value of the source, not rounded. `isCounted`: it does not repeat a value that was counted. `isEmpty`: the
+   * source had none, which counts as 0.
+   */
+  | { readonly kind: "value"; readonly value: number; readonly isCounted: boolean; readonly isEmpty?: boolean }
   | { readonly kind: "failed"; readonly message: string; readonly isCounted: boolean }
   /** For a cpu or memory trigger; `isCoupled`: its target is coupled with the size of the pods. */
   | { readonly kind: "pods"; readonly pods: readonly PodReading[]; readonly isCoupled: boolean };
@@ -93,6 +98,8 @@ export type ScaleAnswer =
   | { readonly kind: "accepted"; readonly replicas: number }
   /** Not written: something changed before the write, or podfit may not write now. */
   | { readonly kind: "dropped" }
+  /** Not written: the cluster has had as many deactivations as it may within a minute. */
+  | { readonly kind: "held"; readonly message: string }
   | { readonly kind: "refused"; readonly code: number; readonly message: string }
   | { readonly kind: "unanswered"; readonly message: string };
 
@@ -213,11 +220,13 @@ export const REPLICAS_REASONS = [
   "TooFewReplicas",
   "ScalingDisabled",
   "ScalerCooldown",
+  "DeactivationHeld",
   "Idle",
   "VerticalFirst",
   "VerticalUp",
   "MetricInvalid",
   "TriggerFailed",
+  "TriggerEmpty",
   "OtherHPA",
   "AmbiguousSelector",
   "Conflict",
@@ -260,6 +269,7 @@ export const REPLICAS_NOTICES = {
   ScaledObjectDeleted: "Warning",
   KEDAScalerFailed: "Warning",
   KEDAMetricSourceFailed: "Warning",
+  DeactivationHeld: "Warning",
   KEDAScaleTargetActivationFailed: "Warning",
   KEDAScaleTargetDeactivationFailed: "Warning",
   FailedRescale: "Warning",

@@ -14,6 +14,10 @@ export interface ReplicasState {
   readonly history: ScalingHistory | null;
   /** Failures in a row by metric name. */
   readonly failures: Readonly<Record<string, number>>;
+  /** By metric name: what those triggers answered since podfit started whose empty answers are doubted. */
+  readonly answers: Readonly<Record<string, TriggerAnswers>>;
+  /** Activation checks since podfit started in which every trigger answered; counted up to 2. */
+  readonly answeredChecks: number;
   /** By metric name: the activity found by the activation loop (status.triggersActivity). */
   readonly activity: Readonly<Record<string, boolean>>;
   /** Epoch ms, in whole seconds; `null` = never active. */
@@ -82,6 +86,14 @@ export interface ScaleEvent {
   readonly isOutdated: boolean;
 }
 
+/** What one trigger answered since podfit started. */
+export interface TriggerAnswers {
+  /** It gave a value, or was active before podfit started. */
+  readonly hadValue: boolean;
+  /** Since when the answers have no value, epoch ms; `null` = the last one had a value, or there was none yet. */
+  readonly emptySince: number | null;
+}
+
 /** By topic (`trigger s0-prometheus`, `write`): the reported problem. A topic without a problem is absent. */
 export type ReportedTopics = Readonly<Record<string, string>>;
 
@@ -92,6 +104,8 @@ export const NEW_REPLICAS_STATE: ReplicasState = {
   version: REPLICAS_STATE_VERSION,
   history: null,
   failures: {},
+  answers: {},
+  answeredChecks: 0,
   activity: {},
   lastActiveAt: null,
   isActive: null,

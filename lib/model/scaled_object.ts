@@ -208,6 +208,8 @@ export interface PrometheusSource extends HttpSource {
   readonly queryParameters: readonly (readonly [name: string, value: string])[];
   readonly customHeaders: readonly (readonly [name: string, value: string])[];
   readonly ignoresNullValues: boolean;
+  /** The manifest has ignoreNullValues: what an empty answer means is not podfit's choice. */
+  readonly hasNullRule: boolean;
 }
 
 interface HttpSource {
@@ -219,6 +221,11 @@ interface HttpSource {
 }
 
 export type AuthMode = "apiKey" | "basic" | "bearer" | "custom";
+
+/** Returns whether an empty answer of the trigger may mean that its metric is missing, and not zero. Clauses: R58. */
+export function doubtsEmptyAnswers({ source }: Pick<ExternalTrigger, "source">): boolean {
+  return source.kind === "prometheus" && !source.hasNullRule;
+}
 
 /** Returns the triggers whose value comes from outside the cluster. */
 export function listExternalTriggers({ triggers }: Pick<ScaledObject, "triggers">): readonly ExternalTrigger[] {

@@ -100,6 +100,7 @@ const source = v.variant("kind", [
     queryParameters: pairs,
     customHeaders: pairs,
     ignoresNullValues: flag,
+    hasNullRule: v.exactOptional(flag, false),
     ...http,
   }),
 ]);
@@ -225,6 +226,9 @@ const state = v.strictObject({
     downs: scaleEvents,
   })),
   failures: dictionary(number),
+  // Records of earlier versions have neither.
+  answers: v.exactOptional(dictionary(v.strictObject({ hadValue: flag, emptySince: numberOrNull })), {}),
+  answeredChecks: v.exactOptional(number, 2),
   activity: dictionary(flag),
   lastActiveAt: numberOrNull,
   isActive: v.nullable(flag),
@@ -265,7 +269,7 @@ const podReading = v.strictObject({
 });
 
 const reading = v.variant("kind", [
-  v.strictObject({ kind: v.literal("value"), value: double, isCounted: flag }),
+  v.strictObject({ kind: v.literal("value"), value: double, isCounted: flag, isEmpty: v.exactOptional(flag) }),
   v.strictObject({ kind: v.literal("failed"), message: text, isCounted: flag }),
   v.strictObject({ kind: v.literal("pods"), pods: v.array(podReading), isCoupled: flag }),
 ]);
@@ -288,6 +292,7 @@ const write = v.strictObject({
 const answer = v.variant("kind", [
   v.strictObject({ kind: v.literal("accepted"), replicas: number }),
   v.strictObject({ kind: v.literal("dropped") }),
+  v.strictObject({ kind: v.literal("held"), message: text }),
   v.strictObject({ kind: v.literal("refused"), code: number, message: text }),
   v.strictObject({ kind: v.literal("unanswered"), message: text }),
 ]);
@@ -317,6 +322,7 @@ const input = v.strictObject({
   object: scaledObjectFactsSchema,
   observation,
   dryRun: flag,
+  kedaDeactivation: v.exactOptional(flag),
   wallAheadMs: v.exactOptional(number),
   warnings: v.exactOptional(v.array(text)),
 });

@@ -14,7 +14,7 @@ export type TriggerLoop = "poll" | "tick";
 
 /** A reading for the decision. `isCounted`: it is not a repetition of a counted one. Clauses: R8, R19. */
 type ExternalReading =
-  | { readonly kind: "value"; readonly value: number; readonly isCounted: boolean }
+  | { readonly kind: "value"; readonly value: number; readonly isCounted: boolean; readonly isEmpty?: boolean }
   | { readonly kind: "failed"; readonly message: string; readonly isCounted: boolean };
 
 type TriggersResult =
@@ -183,7 +183,8 @@ async function askOnce(
   });
   options.onAsked?.({ trigger, seconds: (options.clock.monotonic() - askedMs) / 1000, isEmpty: answer.isEmpty });
   if (answer.kind === "value") {
-    return { outcome: { kind: "value", value: answer.value, isCounted: true }, isSlow: false };
+    const empty = answer.isEmpty ? { isEmpty: true } : {};
+    return { outcome: { kind: "value", value: answer.value, isCounted: true, ...empty }, isSlow: false };
   }
   return { outcome: { kind: "failed", message: answer.message, isCounted: true }, isSlow: answer.isSlow === true };
 }

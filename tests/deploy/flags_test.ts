@@ -95,6 +95,11 @@ const CASES: Readonly<Record<string, readonly [Values, (options: RunOptions) => 
     ({ maxTriggerAnswer }) => maxTriggerAnswer,
     2 ** 19,
   ],
+  "scaledObjects' way to zero (R59)": [
+    { scaledObjects: { enabled: true, kedaDeactivation: true, maxDeactivationsPerMinute: 30 } },
+    ({ kedaDeactivation, maxDeactivationsPerMinute }) => [kedaDeactivation, maxDeactivationsPerMinute],
+    [true, 30],
+  ],
   "scaledObjects, which are off (R1)": [
     { scaledObjects: { clusterObjectNamespace: "ops" } },
     ({ scaledObjects, clusterObjectNamespace }) => [scaledObjects, clusterObjectNamespace],

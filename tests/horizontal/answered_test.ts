@@ -2,7 +2,7 @@
 import { assertEquals } from "#assert";
 import type { ScaleAnswer, ScaleWrite } from "../../lib/model/replicas_decision.ts";
 import { DEFAULT_BEHAVIOR } from "../../lib/model/scaled_object.ts";
-import { cpu, createFold, type Fold, pods, scaledObject, value } from "../support/replicas_fold.ts";
+import { cpu, createFold, createKedaFold, type Fold, pods, scaledObject, value } from "../support/replicas_fold.ts";
 import { START } from "../support/builders.ts";
 
 const STEADY = { ...DEFAULT_BEHAVIOR, scaleDown: { ...DEFAULT_BEHAVIOR.scaleDown, windowMs: 0 } };
@@ -84,11 +84,11 @@ Deno.test("decideReplicas() notifies of each accepted write, with the new size a
 });
 
 Deno.test("decideReplicas() has KEDA's events for activation and deactivation, accepted and refused (R52, R53, R92)", () => {
-  const accepting = createFold(scaledObject({ minReplicas: 0 }), 0);
+  const accepting = createKedaFold(scaledObject({ minReplicas: 0 }), 0);
   accepting.poll([value(1)]);
   accepting.poll([value(0)], { after: 300 });
   assertEquals(accepting.takeEvents(), ["ScaledObjectReady", "KEDAScaleTargetActivated", "KEDAScaleTargetDeactivated"]);
-  const refusing = createFold(scaledObject({ minReplicas: 0 }), 0);
+  const refusing = createKedaFold(scaledObject({ minReplicas: 0 }), 0);
   refusing.answer = () => FORBIDDEN;
   refusing.poll([value(1)]);
   assertEquals(refusing.notices.at(-1), {

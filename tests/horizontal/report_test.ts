@@ -3,6 +3,7 @@ import { assertEquals } from "#assert";
 import {
   cpu,
   createFold,
+  createKedaFold,
   external,
   failed,
   formula,
@@ -15,7 +16,7 @@ import {
 
 Deno.test("decideReplicas() reports of a poll what it found, and the reason of what it did (R94)", () => {
   const reasons = (replicas: number, reading: ReturnType<typeof value>, overrides = {}) => {
-    const { report } = createFold(scaledObject({ minReplicas: 0, ...overrides }), replicas).poll([reading]);
+    const { report } = createKedaFold(scaledObject({ minReplicas: 0, ...overrides }), replicas).poll([reading]);
     return [report?.reason, report?.replicas, report?.desired];
   };
   assertEquals(reasons(0, value(1)), ["Activated", 0, 1]);

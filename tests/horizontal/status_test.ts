@@ -147,7 +147,7 @@ Deno.test("seedReplicasState() takes back what the status of a former podfit say
   fold.poll([value(1)], { after: 0.5 });
   fold.poll([failed()], { after: 30 });
   const seeded = seedReplicasState(JSON.parse(JSON.stringify(statusOf(fold))));
-  assertEquals(seeded, { ...fold.state, notified: {}, history: null });
+  assertEquals(seeded, { ...fold.state, answers: {}, answeredChecks: 0, notified: {}, history: null });
   assertEquals([seeded.lastActiveAt, seeded.originalReplicas], [START, 2]);
 });
 

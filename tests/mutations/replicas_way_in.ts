@@ -16,8 +16,8 @@ export const REPLICAS_WAY_IN: Mutations = {
     {
       breaks: "sets replicas unless told otherwise",
       in: "FLAGS",
-      find: "parse: isOn,\n  },\n  clusterObjectNamespace",
-      replace: "parse: (all: readonly FlagValue[]) => all.length === 0 || isOn(all),\n  },\n  clusterObjectNamespace",
+      find: "parse: isOn,\n  },\n  kedaDeactivation",
+      replace: "parse: (all: readonly FlagValue[]) => all.length === 0 || isOn(all),\n  },\n  kedaDeactivation",
       test: SWITCH,
     },
     {

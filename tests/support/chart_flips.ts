@@ -71,6 +71,8 @@ const BESIDE: Readonly<Record<string, Values>> = {
   "scaledObjects.secretNamespaces": { scaledObjects: { enabled: true } },
   "scaledObjects.clusterObjectNamespace": { scaledObjects: { enabled: true } },
   "scaledObjects.maxTriggerAnswer": { scaledObjects: { enabled: true } },
+  "scaledObjects.kedaDeactivation": { scaledObjects: { enabled: true } },
+  "scaledObjects.maxDeactivationsPerMinute": { scaledObjects: { enabled: true } },
   "scaledObjects.transferHpas": { scaledObjects: { enabled: true } },
   "serviceAccount.create": { serviceAccount: { name: "resizer" } },
   "crds.install": { crds: { install: true } },

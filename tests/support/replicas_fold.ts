@@ -103,6 +103,11 @@ export function value(it: number, isCounted = true): TriggerReading {
   return { kind: "value", value: it, isCounted };
 }
 
+/** No series, as of a Prometheus that has just started. */
+export function empty(): TriggerReading {
+  return { kind: "value", value: 0, isCounted: true, isEmpty: true };
+}
+
 export function failed(message = "connection refused", isCounted = true): TriggerReading {
   return { kind: "failed", message, isCounted };
 }
@@ -128,6 +133,8 @@ export interface Fold {
   object: ScaledObjectFacts;
   scale: Scale;
   dryRun: boolean;
+  /** `--keda-deactivation`: KEDA's own way to zero, without R58. */
+  kedaDeactivation: boolean;
   warnings: readonly string[];
   /** What becomes of writes; `null` = they are left unanswered. */
   answer: ((write: ScaleWrite) => ScaleAnswer) | null;
@@ -148,11 +155,18 @@ export interface PassOptions {
   readonly readyPods?: number;
 }
 
+/** As `createFold`, with KEDA's own way to zero. */
+export function createKedaFold(object?: ScaledObject, replicas?: number): Fold {
+  const fold = createFold(object, replicas);
+  fold.kedaDeactivation = true;
+  return fold;
+}
+
 /** Begins at START; nothing was seen yet. */
 export function createFold(object: ScaledObject = scaledObject(), replicas = 1): Fold {
   const pass = (fold: Fold, observation: ReplicasObservation): ReplicasOutcome => {
-    const { state, now, dryRun, warnings } = fold;
-    const input: ReplicasInput = { now, object: fold.object, observation, dryRun, warnings };
+    const { state, now, dryRun, kedaDeactivation, warnings } = fold;
+    const input: ReplicasInput = { now, object: fold.object, observation, dryRun, kedaDeactivation, warnings };
     const outcome = decideReplicas(deepFreeze(state), deepFreeze(input));
     fold.state = outcome.state;
     fold.notices.push(...outcome.notices);
@@ -178,6 +192,7 @@ export function createFold(object: ScaledObject = scaledObject(), replicas = 1):
     object: factsOf(object),
     scale: scaleOf(replicas),
     dryRun: false,
+    kedaDeactivation: false,
     warnings: [],
     answer: ({ replicas }) => ({ kind: "accepted", replicas }),
     notices: [],

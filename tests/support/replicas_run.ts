@@ -50,6 +50,8 @@ const ASK_NOBODY: AskTrigger = () => Promise.resolve({ kind: "failed", message: 
 
 export interface ReplicasRunOptions extends PodfitOptions {
   readonly ask?: AskTrigger;
+  /** Of how replicas are set. */
+  readonly settings?: Pick<ReplicasSettings, "kedaDeactivation" | "maxDeactivationsPerMinute">;
   /** Hears of each pass, beside `passes`. */
   readonly onPass?: (pass: ReplicasEvaluation) => void;
   /** Of the cluster. */
@@ -83,7 +85,8 @@ export class ReplicasRun implements AsyncDisposable {
 
   static async start(
     objects: readonly Json[],
-    { ask = ASK_NOBODY, onPass = () => {}, nodes, isRecorded = false, ...options }: ReplicasRunOptions = {},
+    { ask = ASK_NOBODY, settings = {}, onPass = () => {}, nodes, isRecorded = false, ...options }: ReplicasRunOptions =
+      {},
   ): Promise<ReplicasRun> {
     const cluster = await ClusterRun.start(nodes === undefined ? {} : { nodes });
     await cluster.defineKeda();
@@ -91,7 +94,7 @@ export class ReplicasRun implements AsyncDisposable {
     await cluster.advance(10);
     const passes: ReplicasEvaluation[] = [];
     const sinks = [{ onPass: (pass: ReplicasEvaluation) => void passes.push(pass) }, { onPass }];
-    const replicas = { ...replicasBy(ask), sinks };
+    const replicas = { ...replicasBy(ask), ...settings, sinks };
     const recorded = isRecorded ? { flightRecorder: createFlightRecorder(cluster.clock) } : {};
     const podfit = cluster.startPodfit(WHOLE_CLUSTER, { ...options, ...recorded, replicas });
     return new ReplicasRun(cluster, podfit, { passes, flightRecorder: recorded.flightRecorder ?? null });

@@ -28,6 +28,7 @@ export function prometheusSource(own: Partial<PrometheusSource> = {}): Prometheu
     queryParameters: [],
     customHeaders: [],
     ignoresNullValues: true,
+    hasNullRule: false,
     authModes: null,
     isTlsUnverified: false,
     timeoutMs: 3000,

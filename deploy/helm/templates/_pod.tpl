@@ -29,6 +29,10 @@
 {{- $args = append $args (printf "--cluster-object-namespace=%s" .) }}
 {{- end }}
 {{- with .Values.scaledObjects.maxTriggerAnswer }}{{ $args = append $args (printf "--max-trigger-answer=%s" .) }}{{ end }}
+{{- if .Values.scaledObjects.kedaDeactivation }}{{ $args = append $args "--keda-deactivation" }}{{ end }}
+{{- with .Values.scaledObjects.maxDeactivationsPerMinute }}
+{{- $args = append $args (printf "--max-deactivations-per-minute=%v" .) }}
+{{- end }}
 {{- end }}
 {{- if .Values.dryRun }}{{ $args = append $args "--dry-run" }}{{ end }}
 {{- if .Values.metrics.auth }}{{ $args = append $args "--metrics-auth" }}{{ end }}

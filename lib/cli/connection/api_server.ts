@@ -4,6 +4,7 @@
  * Usage of pods, and the parts of a daemon that set replicas.
  */
 import type { DaemonOptions } from "../../daemon/daemon.ts";
+import type { ReplicasSettings } from "../../daemon/replicas/manager.ts";
 import { SERVICE_ACCOUNT_ROOT } from "../../kube/config/load.ts";
 import { connect } from "../../kube/http_transport.ts";
 import type { ApiServer } from "../../kube/transport.ts";
@@ -97,12 +98,14 @@ export function openUsage(server: ApiServer, { clock, namespaces }: UsageOptions
 
 /** Replicas are set only on request, and only then their modules are loaded. Clauses: R1. */
 export async function createReplicasOptions(
-  { scaledObjects, clusterObjectNamespace, maxTriggerAnswer = null }: {
-    readonly scaledObjects: boolean;
-    readonly clusterObjectNamespace: string | null;
-    /** Bytes; `null` = the default. */
-    readonly maxTriggerAnswer?: number | null;
-  },
+  { scaledObjects, clusterObjectNamespace, maxTriggerAnswer = null, kedaDeactivation, maxDeactivationsPerMinute }:
+    & {
+      readonly scaledObjects: boolean;
+      readonly clusterObjectNamespace: string | null;
+      /** Bytes; `null` = the default. */
+      readonly maxTriggerAnswer?: number | null;
+    }
+    & Required<Pick<ReplicasSettings, "kedaDeactivation" | "maxDeactivationsPerMinute">>,
   { server, clock, send }: {
     readonly server: Pick<ApiServer, "namespace">;
     readonly clock: Clock;
@@ -114,5 +117,12 @@ export async function createReplicasOptions(
   const { createAskTrigger } = await import("../../triggers/http_trigger.ts");
   const limits = maxTriggerAnswer === null ? {} : { maxAnswerBytes: maxTriggerAnswer };
   const ask = createAskTrigger({ clock, send, version: VERSION, ...limits });
-  return { replicas: { create, clusterObjectNamespace: clusterObjectNamespace ?? server.namespace, ask } };
+  const replicas = {
+    create,
+    clusterObjectNamespace: clusterObjectNamespace ?? server.namespace,
+    ask,
+    kedaDeactivation,
+    maxDeactivationsPerMinute,
+  };
+  return { replicas };
 }

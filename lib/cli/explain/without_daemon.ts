@@ -49,11 +49,13 @@ export async function collectRecords(options: CollectOptions): Promise<readonly 
     if (isEnough(lines)) ending.abort();
   };
   const send = () => Promise.reject(new Error("triggers are not asked without a podfit that runs"));
-  const replicas = await createReplicasOptions({ scaledObjects: looksAtReplicas, clusterObjectNamespace: null }, {
-    server,
-    clock,
-    send,
-  });
+  const settings = {
+    scaledObjects: looksAtReplicas,
+    clusterObjectNamespace: null,
+    kedaDeactivation: false,
+    maxDeactivationsPerMinute: null,
+  };
+  const replicas = await createReplicasOptions(settings, { server, clock, send });
   const daemon = createDaemon({
     ...toQuietOptions(options),
     ...(replicas.replicas &&

@@ -263,6 +263,7 @@ function explainCooldown({ now, state: { lastActiveAt }, cooldownMs }: ReplicaNe
   const what = `cooldownPeriod is ${formatAge(cooldownMs)}`;
   if (lastActiveAt === null) return what;
   const until = lastActiveAt + cooldownMs;
+  if (until <= now) return `${what} and over, but podfit checks the triggers again first`;
   return `${what}, and a trigger was active ${formatAge(now - lastActiveAt)} ago: fewest replicas at the earliest at ` +
     `${formatClock(until, now)}, in ${formatWait(until - now)}`;
 }

@@ -231,6 +231,22 @@ export const FLAGS = {
     help: "set replicas as KEDA's ScaledObjects say; never beside a KEDA that runs",
     parse: isOn,
   },
+  kedaDeactivation: {
+    flag: "--keda-deactivation",
+    value: null,
+    variable: "PODFIT_KEDA_DEACTIVATION",
+    help: "scale to zero as soon as KEDA does: without a cooldown for an object that was never active, for an empty " +
+      "answer of Prometheus, at the first check after a start, and any number of targets at once",
+    parse: isOn,
+  },
+  maxDeactivationsPerMinute: {
+    flag: "--max-deactivations-per-minute",
+    value: "<number>",
+    variable: "PODFIT_MAX_DEACTIVATIONS_PER_MINUTE",
+    help: "scale at most this many targets to zero within a minute (default: 10, or 5 % of the ScaledObjects if that " +
+      "is more; no limit with --keda-deactivation)",
+    parse: optional((written) => parseWhole(written, [1, 100_000])),
+  },
   clusterObjectNamespace: {
     flag: "--cluster-object-namespace",
     value: "<name>",

@@ -342,6 +342,12 @@ export const REPLICA_FAMILIES = {
     labels: ["namespace"],
     buckets: [0.01, 0.1, 1, 5, 15, 60],
   },
+  deactivationsHeld: {
+    kind: "gauge",
+    name: "podfit_deactivations_held",
+    help: "ScaledObjects that wait for their turn to go to zero, by --max-deactivations-per-minute",
+    labels: [],
+  },
   evaluation: {
     kind: "histogram",
     name: "podfit_replica_evaluation_seconds",

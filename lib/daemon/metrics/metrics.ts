@@ -278,6 +278,8 @@ export interface ReplicaMetrics {
   ): void;
   wrote(object: ScaledObjectName, what: { readonly direction: "up" | "down"; readonly half: string }): void;
   held(object: ScaledObjectName, reason: ReplicasReason): void;
+  /** The number of objects whose deactivation waits for its turn. */
+  setDeactivationsHeld(count: number): void;
   evaluated(object: ScaledObjectName, seconds: number): void;
   /** The triggers have changed. The series of the old ones disappear. */
   forgetTriggers(object: ScaledObjectName): void;
@@ -332,6 +334,7 @@ function createReplicaMetrics(families: ReplicaFamilies): ReplicaMetrics {
     },
     wrote: ({ namespace, name }, what) => families.writes.record({ namespace, name, ...what }, 1),
     held: ({ namespace, name }, reason) => families.holds.record({ namespace, name, reason }, 1),
+    setDeactivationsHeld: (count) => families.deactivationsHeld.record({}, count),
     evaluated: ({ namespace, name }, seconds) => families.evaluation.record({ namespace, name }, seconds),
     forgetTriggers(object) {
       for (const family of [scalerActive, scalerValue, scalerLatency, scalerErrors]) family.forget(object);

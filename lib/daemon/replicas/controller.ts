@@ -51,6 +51,7 @@ import {
   type UnblockedResult,
 } from "./blockers.ts";
 import { FINALIZER, needsFinalizerChange, type SetFinalizer } from "./conflicts.ts";
+import type { DeactivationLimit } from "./deactivations.ts";
 import { REQUEST_MS } from "./query_limits.ts";
 import type { ReplicasSink } from "./reports.ts";
 import { type DueLoop, EarlyScalingCheck, ReconcileSchedule } from "./schedule.ts";
@@ -64,6 +65,9 @@ export interface ControllerParts extends CheckBlockersContext {
   readonly compute: RunQueued;
   readonly budget: WorkBudget;
   readonly scales: ScaleClient;
+  readonly deactivations: DeactivationLimit;
+  /** `--keda-deactivation`. */
+  readonly kedaDeactivation: boolean;
   readonly computeUsage: ComputeUsage;
   readonly metered: Pick<MeteredPods, "get">;
   readonly templates: Pick<Templates, "fetch">;
@@ -210,6 +214,7 @@ export class ScaledObjectController {
       this.#decide({ kind: "deleted", scale: null }, { now: this.#parts.clock.steady() });
     }
     this.#enter({ kind: "Ended" });
+    this.#parts.deactivations.leave(this.#facts);
     this.#wakeUp.abort();
   }
 
@@ -302,6 +307,7 @@ export class ScaledObjectController {
   #block(by: "check" | "triggers", blocker: Blocker): void {
     const { clock } = this.#parts;
     this.#enter({ kind: "Blocked", by });
+    this.#parts.deactivations.leave(this.#facts);
     // A loop that is due later checks again.
     if (this.#schedule.getNextAt(clock.steady()) === Infinity) this.#retry();
     this.#decide({ kind: "obstructed", obstacle: blocker }, { now: clock.steady() });
@@ -348,6 +354,7 @@ export class ScaledObjectController {
       : { kind: loop, scale, triggers, readyPods };
     const { report, write } = this.#decide(observation, { now, lateMs });
     if (report?.half === "tick") this.#earlyCheck.onScalingLoop(report);
+    if (loop === "poll" && write?.reason !== "Deactivated") this.#parts.deactivations.leave(object);
     const answer = await this.#write(write, object, signal);
     if (loop === "poll" && answer !== null && isRetryable(answer)) {
       this.#schedule.activateBy(clock.steady() + RETRY_MS, clock.steady());
@@ -386,14 +393,20 @@ export class ScaledObjectController {
   }
 
   #decide(observation: ReplicasObservation, context: DecisionContext): ReplicasOutcome {
-    const { clock, sink, dryRun, budget } = this.#parts;
+    const { clock, sink, dryRun, budget, kedaDeactivation } = this.#parts;
     const { namespace } = this.#facts;
     const { now, lateMs = 0, transferred = null } = context;
     const startedMs = clock.monotonic();
     const before = this.#replicasState;
     const warnings = budget.isDelayed(namespace) ? [...this.#warnings, OVER_BUDGET] : this.#warnings;
-    const reported = warnings.length > 0 ? { warnings } : {};
-    const input = { ...this.#toTimes(now), object: this.#facts, observation, dryRun, ...reported };
+    const input = {
+      ...this.#toTimes(now),
+      object: this.#facts,
+      observation,
+      dryRun,
+      ...(warnings.length > 0 && { warnings }),
+      ...(kedaDeactivation && { kedaDeactivation }),
+    };
     const decided = decideReplicas(before, input);
     const outcome = transferred === null ? decided : addTransferNotice(decided, transferred);
     this.#replicasState = outcome.state;
@@ -412,9 +425,14 @@ export class ScaledObjectController {
   /** Resolves to `null` where nothing was to be written. */
   async #write(write: ScaleWrite | null, object: ScaledObject, signal: AbortSignal): Promise<ScaleAnswer | null> {
     if (write === null) return null;
-    const { scales, clock } = this.#parts;
+    const { scales, clock, deactivations } = this.#parts;
     const { namespace, target } = object;
-    const answer = await scales.write({ namespace, target, write, mayWrite: () => this.#mayWrite(object), signal });
+    const isDeactivated = write.reason === "Deactivated";
+    const held = isDeactivated ? deactivations.take(object) : null;
+    const answer: ScaleAnswer = held !== null
+      ? { kind: "held", message: held }
+      : await scales.write({ namespace, target, write, mayWrite: () => this.#mayWrite(object), signal });
+    if (isDeactivated && (answer.kind === "dropped" || answer.kind === "refused")) deactivations.refund(object);
     this.#decide({ kind: "answered", write, answer }, { now: clock.steady() });
     this.#earlyCheck.onAnswer(answer);
     return answer;

@@ -32,6 +32,7 @@ import { StatusLoop } from "../status/sweep.ts";
 import { createScaledObjectPatch, StatusWriter } from "../status/writer.ts";
 import { createDeleteHpa, createSetFinalizer } from "./conflicts.ts";
 import { type ControllerParts, ScaledObjectController } from "./controller.ts";
+import { DeactivationLimit, getDefaultDeactivations } from "./deactivations.ts";
 import {
   combineReplicasSinks,
   createReplicasEvents,
@@ -55,6 +56,10 @@ export interface ReplicasSettings {
   readonly clusterObjectNamespace: string;
   /** How triggers are asked over the network. */
   readonly ask: AskTrigger;
+  /** `--keda-deactivation`; false unless given. */
+  readonly kedaDeactivation?: boolean;
+  /** `--max-deactivations-per-minute`; without it there is a default. */
+  readonly maxDeactivationsPerMinute?: number | null;
   /** They receive every decision after events, log and metrics. */
   readonly sinks?: readonly ReplicasSink[];
 }
@@ -107,6 +112,7 @@ interface ControllerRow {
 export function createReplicasManager(options: ReplicasManagerOptions): ReplicasManager {
   const { settings, observer, client, clock, random, metrics, dryRun, acquirePermit, onTrouble } = options;
   const { scaledObjects: objects, cache } = observer;
+  const { kedaDeactivation = false } = settings;
   const compute = getComputeQueue(clock);
   const budget = new WorkBudget(clock, TRIGGER_BUDGET);
   const rows = new Map<string, ControllerRow>();
@@ -175,6 +181,13 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
       clock,
       onError: (facts, error) => fail("Cannot change the finalizer of ScaledObject", facts, error),
     }),
+    deactivations: new DeactivationLimit({
+      clock,
+      getMax: () =>
+        settings.maxDeactivationsPerMinute ?? (kedaDeactivation ? Infinity : getDefaultDeactivations(rows.size)),
+      onHeld: (count) => metrics.replicas.setDeactivationsHeld(count),
+    }),
+    kedaDeactivation,
     computeUsage: createComputeUsage({ compute, getWorkloadPod }),
     metered,
     templates,
@@ -262,6 +275,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
 
   async function runControllers(signal: AbortSignal): Promise<void> {
     using _sets = sets;
+    metrics.replicas.setDeactivationsHeld(0);
     await using _tasks = tasks;
     using _subscription = objects.subscribe(listener);
     await untilAborted(signal);

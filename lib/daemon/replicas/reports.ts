@@ -230,6 +230,7 @@ function logAnswer({ input: { object, observation } }: ReplicasEvaluation, log: 
   };
   if (answer.kind === "accepted") return log.info("Set replicas", fields);
   if (answer.kind === "dropped") return log.debug("Another writer has set the replicas", fields);
+  if (answer.kind === "held") return log.debug("Holding a deactivation", { ...fields, why: answer.message });
   const code = answer.kind === "refused" ? answer.code : 0;
   log.warn("Cannot set replicas, trying again", { ...fields, code, error: answer.message });
 }
@@ -307,7 +308,8 @@ function recordTriggers(facts: ScaledObjectFacts, { triggers }: ReplicasReport, 
 function recordAnswer({ input: { object, observation } }: ReplicasEvaluation, metrics: ReplicaMetrics): void {
   if (observation.kind !== "answered") return;
   const { write: { from, half }, answer } = observation;
-  if (answer.kind !== "accepted" && answer.kind !== "dropped") metrics.failed(object);
+  if (answer.kind === "held") metrics.held(object, "DeactivationHeld");
+  if (answer.kind === "refused" || answer.kind === "unanswered") metrics.failed(object);
   if (answer.kind !== "accepted") return;
   metrics.wrote(object, { direction: answer.replicas < from.replicas ? "down" : "up", half });
 }

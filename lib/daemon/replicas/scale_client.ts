@@ -90,7 +90,7 @@ async function writeScale(request: WriteRequest, options: WriteOptions): Promise
 
 /** Returns whether the same write may be accepted soon, because the refusal is not final. */
 export function isRetryable(answer: ScaleAnswer): boolean {
-  if (answer.kind !== "refused") return answer.kind !== "accepted";
+  if (answer.kind !== "refused") return answer.kind === "dropped" || answer.kind === "unanswered";
   return answer.code === 409 || answer.code === 429 || answer.code >= 500;
 }
 

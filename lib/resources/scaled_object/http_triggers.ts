@@ -50,6 +50,7 @@ export function parsePrometheusSource(
     queryParameters: metadata.pairs("queryParameters") ?? [],
     customHeaders,
     ignoresNullValues: metadata.boolean("ignoreNullValues") ?? true,
+    hasNullRule: metadata.has("ignoreNullValues"),
     ...http,
   } as const;
   const targetMilli = parseTargetMilli(metadata, "threshold", hasFormula);

@@ -16,10 +16,13 @@ Deno.test("podfit --help goes to stdout and is no error", async () => {
   assertStringIncludes(stdout, "PODFIT_NAMESPACE");
 });
 
+const LIMITS = { kedaDeactivation: false, maxDeactivationsPerMinute: null };
+
 Deno.test("readReplicas() hands replicas on only where they are asked for, with podfit's own namespace unless named (R1)", async () => {
   const shell = { server: { namespace: "podfit" }, clock: systemClock, send: () => Promise.reject(new Error("asked")) };
   const read = async (scaledObjects: boolean, clusterObjectNamespace: string | null) =>
-    (await createReplicasOptions({ scaledObjects, clusterObjectNamespace }, shell)).replicas?.clusterObjectNamespace;
+    (await createReplicasOptions({ scaledObjects, clusterObjectNamespace, ...LIMITS }, shell)).replicas
+      ?.clusterObjectNamespace;
   assertEquals([await read(false, null), await read(false, "ops")], [undefined, undefined]);
   assertEquals([await read(true, null), await read(true, "ops")], ["podfit", "ops"]);
 });

@@ -3,6 +3,7 @@ import { assertEquals } from "#assert";
 import {
   cpu,
   createFold,
+  createKedaFold,
   external,
   failed,
   formula,
@@ -107,13 +108,13 @@ Deno.test("decideReplicas() deactivates a cooldown after it was active last, on 
 });
 
 Deno.test("decideReplicas() counts the initial cooldown from the object's creation where it never was active (R53)", () => {
-  const fold = createFold(scaledObject({ ...ZERO, initialCooldownMs: 60_000 }), 2);
+  const fold = createKedaFold(scaledObject({ ...ZERO, initialCooldownMs: 60_000 }), 2);
   assertEquals(fold.poll([value(0)], { after: 59 }).write, null);
   assertEquals(fold.poll([value(0)], { after: 1 }).write?.replicas, 0);
 });
 
 Deno.test("decideReplicas() goes to idle replicas instead of zero (R53)", () => {
-  const fold = createFold(scaledObject({ minReplicas: 3, idleReplicas: 1 }), 3);
+  const fold = createKedaFold(scaledObject({ minReplicas: 3, idleReplicas: 1 }), 3);
   assertEquals(fold.poll([value(0)]).write?.replicas, 1);
   assertEquals(fold.poll([value(0)], { after: 30 }).write, null);
 });
@@ -136,7 +137,7 @@ Deno.test("decideReplicas() never scales to zero for an error, with a fallback t
 
 Deno.test("decideReplicas() rests its tick half at idle replicas while it is inactive, and there alone (R54)", () => {
   const object = scaledObject({ minReplicas: 3, idleReplicas: 1 });
-  const fold = createFold(object, 3);
+  const fold = createKedaFold(object, 3);
   fold.poll([value(0)]);
   const resting = fold.tick([value(0)], { after: 15 });
   assertEquals([resting.write, resting.report?.reason, fold.state.history], [null, "Idle", null]);
