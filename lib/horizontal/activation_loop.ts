@@ -206,7 +206,7 @@ function computeCooldownEnd(
   return kedaDeactivation ? end : Math.max(end, initialEnd);
 }
 
-/** With so many answered checks since its start, podfit relies on the answers. */
+/** From this number of answered checks on, podfit relies on the answers. */
 const MIN_ANSWERED_CHECKS = 2;
 
 /** Returns why the answers since podfit's start do not prove yet that the object is inactive; `null` = they do. */

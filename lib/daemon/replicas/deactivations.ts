@@ -14,7 +14,7 @@ const SHARE_PER_MINUTE = 0.05;
 
 const MINUTE_MS = 60_000;
 
-/** Returns how many deactivations a cluster with so many ScaledObjects may have within a minute. Clauses: R59. */
+/** Returns how many deactivations a cluster may have within a minute, by the number of its ScaledObjects. Clauses: R59. */
 export function getDefaultDeactivations(scaledObjects: number): number {
   return Math.max(MIN_PER_MINUTE, Math.ceil(scaledObjects * SHARE_PER_MINUTE));
 }
