@@ -4,6 +4,13 @@ import type { Mutations } from "../../tools/mutation.ts";
 export const REPLICAS_SHELL: Mutations = {
   R6: [
     {
+      breaks: "writes replicas before the status has those from before",
+      in: "ScaledObjectController.#mayWrite",
+      find: "if (this.#awaitsRecord(object)) return false;",
+      replace: "if (this.#awaitsRecord(object)) return true;",
+      test: "an object whose status cannot be written waits for it for a minute, and is then scaled all the same (R6)",
+    },
+    {
       breaks: "asks discovery each time",
       in: "AnswerCache.get",
       find: "kept !== undefined && this",

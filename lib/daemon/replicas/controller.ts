@@ -40,6 +40,7 @@ import { type Clock, computeWallAheadMs } from "../../runtime/clock.ts";
 import type { RunQueued } from "../../runtime/event_loop.ts";
 import type { Semaphore } from "../../runtime/limits.ts";
 import type { TriggerReader } from "../../triggers/reader.ts";
+import { isRecord } from "../../units/untrusted.ts";
 import type { HpaFacts } from "../cluster/parse_objects.ts";
 import { isSameObject } from "../cluster/scaled_objects.ts";
 import {
@@ -118,6 +119,9 @@ const UNKNOWN_RETRY_MS = 1_000;
 /** The wait after a failure that no loop repeats. */
 const RETRY_MS = SCALING_LOOP_MS;
 
+/** How long a write waits until the status has the replicas from before podfit. */
+const MAX_RECORD_MS = 60_000;
+
 /** How long the end of an object waits until the replicas can be restored. */
 const MAX_RESTORE_MS = 5 * 60_000;
 
@@ -125,7 +129,7 @@ const OVER_BUDGET =
   "the ScaledObjects of this namespace use more of podfit's time than one namespace may, so their triggers are asked " +
   "late: use fewer triggers, smaller answers, shorter formulas or a longer pollingInterval";
 
-/** One controller for each ScaledObject. Clauses: R7, R8, R50, R55, R57, R76. */
+/** One controller for each ScaledObject. Clauses: R6, R7, R8, R50, R55, R57, R76. */
 export class ScaledObjectController {
   readonly #parts: ControllerParts;
   readonly #pods: TargetPods;
@@ -144,6 +148,8 @@ export class ScaledObjectController {
   #reconcileAt = -Infinity;
   /** When the triggers were read last, one was coupled to the size of the pods. */
   #hasCoupledTrigger = false;
+  /** Since when a write waits for originalReplicaCount in the status, monotonic ms; `null` = none waits. */
+  #unrecordedMs: number | null = null;
   /** The uid of the HPA that was deleted for this object. */
   #transferredUid: string | null = null;
   #warnings: readonly string[] = [];
@@ -189,11 +195,22 @@ export class ScaledObjectController {
     const isSame = isSameObject(this.#watched, facts);
     this.#watched = facts;
     this.#facts = isSame && before.problems.length > 0 ? withProblems(facts, before) : facts;
-    if (isSame) return false;
+    if (isSame) {
+      if (this.#unrecordedMs !== null && hasOriginalReplicas(facts)) this.#writeRecorded();
+      return false;
+    }
     this.#schedule.follow(before, facts, this.#parts.clock.steady());
     this.#change = "unseen";
     this.reconcileNow();
     return true;
+  }
+
+  /** The status has the replicas from before podfit now: the loops decide again what waited for that. */
+  #writeRecorded(): void {
+    const now = this.#parts.clock.steady();
+    this.#unrecordedMs = null;
+    this.#schedule.activateBy(now, now);
+    this.reconcileNow();
   }
 
   reconcileNow(): void {
@@ -441,8 +458,17 @@ export class ScaledObjectController {
   #mayWrite(object: ScaledObject): boolean {
     const { isLeading, canScale } = this.#parts;
     if (this.#hasUnseenChange() || !isLeading() || !canScale(object.namespace)) return false;
+    if (this.#awaitsRecord(object)) return false;
     const query = { object, set: this.#pods.set, transferredUid: this.#transferredUid };
     return findCurrentConflict(query, this.#parts).blocker === null;
+  }
+
+  /** If podfit ended after the write, the next one could not restore the replicas. Clauses: R6. */
+  #awaitsRecord({ restoresReplicas }: ScaledObject): boolean {
+    if (!restoresReplicas || this.#facts.isDeleting || hasOriginalReplicas(this.#facts)) return false;
+    const now = this.#parts.clock.monotonic();
+    this.#unrecordedMs ??= now;
+    return now - this.#unrecordedMs < MAX_RECORD_MS;
   }
 
   /**
@@ -505,6 +531,10 @@ function withProblems(
   { scaledObject, restoring, problems }: ScaledObjectFacts,
 ): ScaledObjectFacts {
   return { ...watched, scaledObject, restoring, problems };
+}
+
+function hasOriginalReplicas({ status }: ScaledObjectFacts): boolean {
+  return isRecord(status) && status["originalReplicaCount"] !== undefined;
 }
 
 function addTransferNotice(outcome: ReplicasOutcome, hpa: HpaFacts): ReplicasOutcome {
