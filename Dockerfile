@@ -38,6 +38,8 @@ USER 65532:65532
 WORKDIR /
 EXPOSE 8080
 ENTRYPOINT ["/podfit/podfit"]
+# Without arguments a container is the daemon.
+CMD ["run"]
 
 FROM image AS compiled
 COPY --from=compile /compiled /

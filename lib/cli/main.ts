@@ -7,7 +7,7 @@ import { CommanderError } from "commander";
 import { redact } from "../runtime/secrets.ts";
 import { EXIT, getProgramName, StartError } from "./command/process.ts";
 import { createCommands } from "./commands.ts";
-import { createProgram } from "./run/options.ts";
+import { createProgram, toArguments } from "./run/options.ts";
 import { run } from "./run/run.ts";
 import { writeDiagnostic, writeError } from "./terminal/output.ts";
 
@@ -16,7 +16,7 @@ export async function main(args: readonly string[]): Promise<void> {
   const commands = createCommands(async (work) => void (Deno.exitCode = await work()));
   const program = createProgram(getEnv, { run, commands }, getOwnName()).exitOverride();
   try {
-    await program.parseAsync([...args], { from: "user" });
+    await program.parseAsync([...toArguments(args, getEnv)], { from: "user" });
   } catch (error) {
     Deno.exitCode = report(error);
   }

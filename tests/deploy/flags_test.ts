@@ -39,7 +39,7 @@ chartTest("podfit takes the flags and variables of the example of a sidecar", as
   const text = await Deno.readTextFile(new URL("../../deploy/sidecar-example.yaml", import.meta.url));
   const workload = parseObjects(text).find(({ kind }) => kind === "Deployment");
   const start = toStart(workload?.["spec"].template.spec.initContainers[0]);
-  assertEquals(start.args, ["--stats-source=metrics-api", "--listen=0.0.0.0:10280"]);
+  assertEquals(start.args, ["run", "--stats-source=metrics-api", "--listen=0.0.0.0:10280"]);
   assertEquals(await listRefused({ ...start, env: { ...start.env, PODFIT_POD: "shop/web-1" } }), []);
 });
 
@@ -213,12 +213,13 @@ async function listRefused(start: Start): Promise<readonly string[]> {
   return await readOptions(start).then(() => [], (error) => [String(error)]);
 }
 
-/** What stands nowhere in `podfit --help`: flags, variables, sources of usage. */
+/** What stands nowhere in `podfit run --help`: flags, variables, sources of usage. */
 function listUnknown({ args, env }: Start): readonly string[] {
   const known = [...ROWS.map(({ variable }) => variable), ...Object.keys(VARIABLES), ...FOR_THE_COMMAND];
   const sources = args.filter((arg) => arg.startsWith("--stats-source="));
   return [
-    ...args.map((arg) => arg.split("=")[0] ?? "").filter((flag) => !ROWS.some((row) => row.flag === flag)),
+    ...args.slice(0, 1).filter((command) => command !== "run"),
+    ...args.slice(1).map((arg) => arg.split("=")[0] ?? "").filter((flag) => !ROWS.some((row) => row.flag === flag)),
     ...sources.filter((arg) => !FLAGS.statsSource.help.includes(`${arg.split("=")[1]} (`)),
     ...Object.keys(env).filter((name) => !known.includes(name)),
   ];

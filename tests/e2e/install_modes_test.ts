@@ -139,7 +139,7 @@ function toSidecar() {
     ...PODFIT_CONTAINER,
     restartPolicy: "Always",
     // The containers of a pod share its address, and the load has podfit's own port.
-    args: ["--stats-source", "cgroup", "--cgroup-root", "/host/cgroup", "--listen", "0.0.0.0:10280"],
+    args: ["run", "--stats-source", "cgroup", "--cgroup-root", "/host/cgroup", "--listen", "0.0.0.0:10280"],
     env: [
       { name: "PRA_ENABLED", value: "true" },
       field("POD_NAMESPACE", "metadata.namespace"),

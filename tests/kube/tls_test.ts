@@ -57,7 +57,7 @@ Deno.test("podfit itself does not start on an API server that only the runtime's
   await using server = serveTls(() => new Response(`${++requests}`));
   await using config = await writeKubeconfig(server.origin, { cluster: { "certificate-authority": OTHER } });
   const { complaints } = await runPodfit({
-    args: ["--kubeconfig", config.path, "--listen", "127.0.0.1:0"],
+    args: ["run", "--kubeconfig", config.path, "--listen", "127.0.0.1:0"],
     env: { PRA_ENABLED: "true", DENO_CERT: OF_SERVER },
   });
   assertMatch(complaints.join("\n"), /signed by an unknown authority; check certificate-authority/);

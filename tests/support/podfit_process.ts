@@ -61,7 +61,7 @@ export interface Running extends AsyncDisposable {
 
 /** Starts it on a free port of 127.0.0.1 and returns once it listens. */
 export async function startPodfit({ args = [], ...settings }: Settings): Promise<Running> {
-  const child = (await createCommand({ args: ["--listen", "127.0.0.1:0", ...args], ...settings })).spawn();
+  const child = (await createCommand({ args: ["run", "--listen", "127.0.0.1:0", ...args], ...settings })).spawn();
   const stdout = new Response(child.stdout).text();
   const { promise: listening, resolve, reject } = Promise.withResolvers<string>();
   const stderr = readLines(child.stderr, (text) => {
@@ -99,7 +99,7 @@ export interface Unread extends AsyncDisposable {
 
 /** Starts it with a full pipe for its stderr, which nobody reads. */
 export async function startUnreadPodfit(settings: Settings): Promise<Unread> {
-  const [program, ...args] = toArguments(settings);
+  const [program, ...args] = toArguments({ ...settings, args: ["run", ...settings.args ?? []] });
   const script = 'head -c 1000000 /dev/zero >&2 & exec "$0" "$@"';
   const child = new Deno.Command("sh", {
     args: ["-c", script, program, ...args],

@@ -148,7 +148,7 @@ Deno.test("podfit starts from the image's own files and libraries, checks a mani
 });
 
 Deno.test("the scripts lead from the entry point to Deno, which finds podfit and its permissions beside them", () => {
-  assertEquals(CONFIG.Entrypoint, [ENTRY_POINT]);
+  assertEquals([CONFIG.Entrypoint, CONFIG.Cmd], [[ENTRY_POINT], ["run"]]);
   const lines = readText("podfit/podfit").split("\n");
   assertEquals(lines, ["#!/podfit/start.js", ""]);
   const [first, second, third] = readText("podfit/start.js").split("\n");
@@ -237,7 +237,8 @@ Deno.test("the Dockerfile says the same of its image as the tool does", async ()
   assertEquals([lineOf("USER"), lineOf("WORKDIR")], [USER, CONFIG.WorkingDir]);
   assertEquals([`${lineOf("EXPOSE")}/tcp`], Object.keys(CONFIG.ExposedPorts));
   assertEquals(JSON.parse(lineOf("ENTRYPOINT")), CONFIG.Entrypoint);
-  assertEquals(/^(CMD|SHELL|VOLUME) /m.test(text), false);
+  assertEquals(JSON.parse(lineOf("CMD")), CONFIG.Cmd);
+  assertEquals(/^(SHELL|VOLUME) /m.test(text), false);
   assertMatch(text, /^FROM image\nCOPY --from=build \/rootfs \/\n*$/m, "the last stage is what is built by default");
   assertMatch(text, /tools\/image\/main\.ts --rootfs \/rootfs$/m);
   const build = project.tasks.build.replace("--outdir dist", "--outdir bundle").replace("bundle", "bundle --frozen");

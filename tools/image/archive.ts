@@ -9,6 +9,7 @@ import { type TarEntry, withFolders, writeTar } from "./tar.ts";
 export interface ImageConfig {
   readonly User: string;
   readonly Entrypoint: readonly string[];
+  readonly Cmd: readonly string[];
   readonly Env: readonly string[];
   readonly WorkingDir: string;
   readonly ExposedPorts: Readonly<Record<string, Readonly<Record<never, never>>>>;

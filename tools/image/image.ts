@@ -13,6 +13,8 @@ const ARCHITECTURES = { x86_64: "amd64", aarch64: "arm64" } as const;
 export const CONFIG: ImageConfig = {
   User: USER,
   Entrypoint: [ENTRY_POINT],
+  // Without arguments a container is the daemon, as before `run` was a command.
+  Cmd: ["run"],
   Env: Object.entries(ENVIRONMENT).map(([name, value]) => `${name}=${value}`),
   WorkingDir: "/",
   ExposedPorts: { "8080/tcp": {} },

@@ -29,7 +29,7 @@ export async function warmCache(program: readonly TarEntry[]): Promise<readonly 
 async function startOnce(stage: string): Promise<void> {
   const permissions = ["-P=daemon", `--allow-read=${stage}`, "--allow-net=127.0.0.1"];
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-q", "--no-prompt", ...permissions, `${stage}${ROOT}/start.js`, "--listen", "127.0.0.1:0"],
+    args: ["run", "-q", "--no-prompt", ...permissions, `${stage}${ROOT}/start.js`, "run", "--listen", "127.0.0.1:0"],
     clearEnv: true,
     env: { ...ENVIRONMENT, DENO_DIR: `${stage}/cache` },
     stdin: "null",

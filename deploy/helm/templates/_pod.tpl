@@ -1,7 +1,7 @@
 {{/* The flags, as a list. A value that is not set has no flag, so podfit's own default applies. */}}
 {{- define "podfit.args" -}}
 {{- $name := include "podfit.fullname" . }}
-{{- $args := list (printf "--stats-source=%s" (include "podfit.source" .)) }}
+{{- $args := list "run" (printf "--stats-source=%s" (include "podfit.source" .)) }}
 {{- if include "podfit.mountsCgroups" . }}{{ $args = append $args "--cgroup-root=/host/cgroup" }}{{ end }}
 {{- range .Values.watchNamespaces }}{{ $args = append $args (printf "--namespace=%s" .) }}{{ end }}
 {{- $args = append $args (printf "--exclude-namespace=%s" (join "," .Values.excludeNamespaces | default "none")) }}

@@ -1,5 +1,5 @@
 /**
- * How is a command of podfit made? All but the daemon are made by `defineCommand`.
+ * How is a command of podfit made? All but `run`, `help` and `version` are made by `defineCommand`.
  *
  * A definition lists the command's flags, the text of its help and how its flags become options. The work of the
  * command is given later, because `commands.ts` loads it only when the command runs.
@@ -59,19 +59,11 @@ export function defineCommand<Given extends OptionValues, Options>(
       .allowExcessArguments(false)
       .exitOverride(codes === "check" ? exitUnusable : undefined)
       .action(async () => {
-        refuseDaemonFlags(command);
         const typed = { given: command.opts<Given>(), argument: command.args[0] ?? null, getEnv };
         await work(orFlagError(command, () => parse({ ...typed, program: command.parent ?? command })));
       });
     return addExamples(command, examples);
   };
-}
-
-/** Ends with an error when a flag of the daemon stands before the command's name. commander refuses later ones. */
-function refuseDaemonFlags(command: Command): void {
-  const [flag] = Object.keys(command.parent?.opts() ?? {});
-  const name = command.parent?.options.find((option) => option.attributeName() === flag)?.long;
-  if (flag !== undefined) command.error(`option '${name}' is the daemon's and has no meaning for ${command.name()}`);
 }
 
 function exitUnusable(error: CommanderError): never {

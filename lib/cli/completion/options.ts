@@ -18,7 +18,7 @@ completes its plug-ins with a program kubectl_complete-podfit in PATH, which \`c
 
 export const createCompletionCommand = defineCommand({
   name: "completion",
-  description: "print the script that completes podfit's commands and flags in a shell",
+  description: "print the script that completes commands and flags in a shell",
   argument: new Argument("<shell>", "shell of the script").choices(SHELLS),
   flags: [],
   notes: NOTES,

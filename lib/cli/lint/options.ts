@@ -56,7 +56,7 @@ type Given = Readonly<{
 
 export const createLintCommand = defineCommand({
   name: "lint",
-  description: "check PodResourceAutoscalers and ScaledObjects, in files before they are applied or in a cluster",
+  description: "check autoscalers and ScaledObjects, in files or in a cluster",
   flags: [
     createFlag(
       "-f, --filename <path...>",

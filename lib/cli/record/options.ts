@@ -33,7 +33,7 @@ type Given = AccessFlags & Readonly<{ for?: string; past?: boolean; output?: str
 
 export const createRecordCommand = defineCommand({
   name: "record",
-  description: "record what a running podfit decides about a pod or ScaledObject, with its input",
+  description: "record what podfit decides about a pod or ScaledObject",
   argument: new Argument("<subject>", describeSubjects(KINDS)),
   flags: [
     createFlag("--for <duration>", "how long, such as 10m (default: until Ctrl-C)"),

@@ -1,10 +1,10 @@
 /**
  * What are the options of the daemon, and do they fit together?
  *
- * The commander program is made here, and all other commands are added to it. Options that contradict each other are
- * a StartError that says what to leave out.
+ * The commander program is made here, with the command `run`, and all other commands are added to it. Options that
+ * contradict each other are a StartError that says what to leave out.
  */
-import { Command, type Option } from "commander";
+import { Command, type Help, type Option } from "commander";
 import type { WriteRate } from "../../daemon/permits.ts";
 import type { OperatorLimits } from "../../resources/pod_resource_autoscaler/parse.ts";
 import { addExamples, type CommandContext, createFlag, formatFlagError, type GetEnv } from "../command/command.ts";
@@ -79,31 +79,80 @@ interface Environment {
 
 /** What podfit does. */
 interface ProgramParts {
-  /** The daemon, which runs without a command. */
+  /** The daemon, which is the command `run`. */
   readonly run: (options: RunOptions) => Promise<void>;
-  /** No commands unless given. */
+  /** No other commands unless given. */
   readonly commands?: (context: CommandContext) => readonly Command[];
 }
 
 /** Returns the commander program. A command gets its options once they are valid; an invalid one is a StartError. */
 export function createProgram(getEnv: GetEnv, { run, commands = () => [] }: ProgramParts, name = "podfit"): Command {
   const complain = (text: string, command: string) => formatFlagError(text, command.replace(/^podfit/, name));
-  const program = new Command(name)
-    .description("Keeps every pod the right size: resizes pods in place by what their containers really use.")
+  const program: Command = new Command(name)
     .version(VERSION, "--version", "print the version and exit")
     .helpOption("-h, --help", "print this help and exit")
+    .configureHelp({ formatHelp: formatOverview })
+    .configureOutput({ ...OUTPUT, outputError: (text, write) => write(complain(toRunAdvice(text, name), "podfit")) })
+    // A flag belongs to the command before it: `podfit lint --dry-run` is an error.
+    .enablePositionalOptions()
+    .helpCommand(false);
+  const daemon = new Command("run").description("the daemon: resize pods and scale workloads until it is ended")
     // The flag's own text lists its choices.
     .configureHelp({ optionDescription: ({ description }) => description })
+    .helpOption("-h, --help", "print this help and exit")
     .addHelpText("after", [formatVariables(), formatExitCodes(), ""].join("\n"))
-    .configureOutput({ ...OUTPUT, outputError: (text, write) => write(complain(text, "podfit")) })
+    .configureOutput({ outputError: (text, write) => write(complain(text, "podfit run")) })
     .allowExcessArguments(false)
-    // A flag belongs to the command before it: `podfit lint --dry-run` is an error.
-    .enablePositionalOptions();
-  for (const row of Object.values(FLAGS)) program.addOption(toCommanderOption(row));
-  for (const command of commands({ toComplaint: complain, getEnv })) {
+    .exitOverride()
+    .action((given: GivenFlags) => run(toRunOptions(given, getEnv)));
+  for (const row of Object.values(FLAGS)) daemon.addOption(toCommanderOption(row));
+  const help = new Command("help").argument("[command]").description("print the flags and examples of a command")
+    .action((asked?: string) => {
+      const isKnown = program.commands.some((command) => command.name() === asked);
+      program.parse(asked === undefined ? ["--help"] : isKnown ? [asked, "--help"] : [asked], { from: "user" });
+    });
+  const version = new Command("version").description("print the version").action(() =>
+    void writeOutput(`${VERSION}\n`)
+  );
+  for (const command of [addExamples(daemon, EXAMPLES), ...commands({ toComplaint: complain, getEnv })]) {
     program.addCommand(command.configureOutput(OUTPUT));
   }
-  return addExamples(program, EXAMPLES).action((given: GivenFlags) => run(toRunOptions(given, getEnv)));
+  for (const command of [version, help]) {
+    const outputError = (text: string, write: (line: string) => void) => write(complain(text, "podfit"));
+    program.addCommand(command.allowExcessArguments(false).exitOverride().configureOutput({ ...OUTPUT, outputError }));
+  }
+  return program;
+}
+
+/**
+ * Returns what is parsed: `help` where nothing was typed. Throws a StartError where the environment is that of a daemon,
+ * so that a container made for podfit without `run` says what is missing.
+ */
+export function toArguments(args: readonly string[], getEnv: GetEnv): readonly string[] {
+  if (args.length > 0) return args;
+  if (getEnv("PRA_ENABLED") === undefined) return ["help"];
+  throw new StartError('Cannot start: PRA_ENABLED is set, and no command is given. The daemon is "podfit run"');
+}
+
+/** At most 20 lines, the commands first. */
+function formatOverview(program: Command, help: Help): string {
+  const commands = help.visibleCommands(program);
+  const width = Math.max(...commands.map((command) => command.name().length));
+  return [
+    `${program.name()} keeps every pod the right size. Usage: ${program.name()} COMMAND`,
+    "",
+    ...commands.map((command) => `  ${command.name().padEnd(width)}  ${command.description()}`),
+    "",
+    `Flags and examples of a command: ${program.name()} help COMMAND`,
+    "",
+  ].join("\n");
+}
+
+/** Adds to the complaint about a flag before any command that it is the daemon's. */
+function toRunAdvice(text: string, name: string): string {
+  const flag = /unknown option '(-[^'=]*)/.exec(text)?.[1];
+  if (flag === undefined || !Object.values(FLAGS).some((row) => row.flag.split(", ").includes(flag))) return text;
+  return `'${flag}' is a flag of the daemon, which is a command now: write "${name} run ${flag} ..."`;
 }
 
 /** Help and complaints of commander are printed like all output. */
@@ -111,11 +160,10 @@ const OUTPUT = { writeOut: (text: string) => void writeOutput(text), writeErr: w
 
 const EXAMPLES = [
   [
-    "the daemon, by the current context of the kubeconfig, on two namespaces",
-    "PRA_ENABLED=true podfit --namespace shop,cart",
+    "by the current context of the kubeconfig, on two namespaces",
+    "PRA_ENABLED=true podfit run --namespace shop,cart",
   ],
-  ["what it would do, resizing nothing", "PRA_ENABLED=true podfit --dry-run --log-format text"],
-  ["podfit at work on an embedded cluster, for a minute", "podfit demo"],
+  ["what it would do, resizing nothing", "PRA_ENABLED=true podfit run --dry-run --log-format text"],
 ] as const;
 
 function toRunOptions(given: GivenFlags, getEnv: GetEnv): RunOptions {

@@ -57,7 +57,7 @@ const FORMATS = ["table", "json"] as const;
 
 export const createSimulateCommand = defineCommand({
   name: "simulate",
-  description: "run manifests on a load curve, and measure how well the policy sizes their pods",
+  description: "run manifests on a load curve, and measure how pods are sized",
   flags: [
     createFlag(
       "-f, --filename <path...>",

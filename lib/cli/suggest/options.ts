@@ -66,7 +66,7 @@ type Given =
 
 export const createSuggestCommand = defineCommand({
   name: "suggest",
-  description: "find the policy that fits what a workload really uses, and print its manifest",
+  description: "find the policy that fits a workload, and print its manifest",
   argument: new Argument("[workload]", describeSubjects(WORKLOAD_KINDS)),
   flags: [
     createFlag("-n, --namespace <name>", "namespace of the workload (default: that of the context)"),

@@ -37,7 +37,7 @@ type Given =
 
 export const createTopCommand = defineCommand({
   name: "top",
-  description: "list usage, size and wanted size of tracked pods, and what blocks them",
+  description: "list usage, size and wanted size of pods, and what blocks them",
   flags: [
     createFlag("-A, --all-namespaces", "list all namespaces"),
     createFlag("--sort <by>", "order of the rows", { fallback: "name", choices: SORTS }),

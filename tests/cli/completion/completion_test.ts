@@ -15,11 +15,11 @@ const FORMATS = ["github", "json", "text"];
 const LINES: readonly (readonly [line: string, words: readonly string[]])[] = [
   ["podfit ", COMMANDS],
   ["podfit li", ["lint"]],
-  ["podfit --log-level ", LEVELS],
-  ["podfit --log-level wa", ["warn"]],
-  ["podfit --log-level=d", ["debug"]],
-  ["podfit --context ", []],
-  ["podfit --context lint --log-f", ["--log-format"]],
+  ["podfit run --log-level ", LEVELS],
+  ["podfit run --log-level wa", ["warn"]],
+  ["podfit run --log-level=d", ["debug"]],
+  ["podfit run --context ", []],
+  ["podfit run --context lint --log-f", ["--log-format"]],
   ["podfit lint -o ", FORMATS],
   ["podfit lint --output ", FORMATS],
   ["podfit lint --color never -o g", ["github"]],
@@ -36,8 +36,8 @@ Deno.test("the words of completion are the program's own: every command, and eve
   const program = readProgram();
   const specs = listCommands(toCommandSpec(program));
   assertEquals(specs.map(({ path }) => path).sort(), ["podfit", ...COMMANDS.map((name) => `podfit ${name}`)]);
-  const daemon = specs.find(({ path }) => path === "podfit")?.flags.flatMap(({ names }) => names) ?? [];
-  const flags = [...Object.values(FLAGS).map(({ flag }) => flag), "--version", "-h", "--help"];
+  const daemon = specs.find(({ path }) => path === "podfit run")?.flags.flatMap(({ names }) => names) ?? [];
+  const flags = [...Object.values(FLAGS).map(({ flag }) => flag), "-h", "--help"];
   assertEquals([...daemon].sort(), [...flags].sort());
   for (const command of program.commands) {
     const names = specs.find(({ name }) => name === command.name())?.flags.flatMap((flag) => flag.names) ?? [];

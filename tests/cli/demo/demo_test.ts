@@ -76,7 +76,7 @@ Deno.test("podfit demo takes none of the daemon's flags and no argument, and say
   const cases: readonly (readonly [args: readonly string[], complaint: string])[] = [
     [
       ["--dry-run", "demo"],
-      "podfit: option '--dry-run' is the daemon's and has no meaning for demo; see podfit demo --help",
+      `podfit: '--dry-run' is a flag of the daemon, which is a command now: write "podfit run --dry-run ..."; see podfit --help`,
     ],
     [["demo", "--dry-run"], "podfit: unknown option '--dry-run'; see podfit demo --help"],
     [

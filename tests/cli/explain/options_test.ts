@@ -94,7 +94,6 @@ const REFUSED: Readonly<Record<string, readonly [readonly string[], RegExp]>> = 
   "a token for nobody": [["explain", "web", "--token-file", "t"], /Cannot use --token-file without --url/],
   "an order that is none": [["top", "--sort", "age"], /--sort "age"/],
   "one namespace and all": [["top", "-A", "-n", "shop"], /Cannot use --all-namespaces with --namespace/],
-  "a flag of the daemon": [["--dry-run", "top"], /'--dry-run' is the daemon's and has no meaning for top/],
 };
 
 for (const [what, [args, message]] of Object.entries(REFUSED)) {

@@ -62,7 +62,7 @@ async function readOptions(args: readonly string[]): Promise<RunOptions> {
   const commands = {
     run: (given: RunOptions) => Promise.resolve(void (options = given)),
   };
-  await createProgram(() => undefined, commands).parseAsync(args, { from: "user" });
+  await createProgram(() => undefined, commands).parseAsync(["run", ...args], { from: "user" });
   if (options === null) throw new Error("Cannot read the options");
   return options;
 }

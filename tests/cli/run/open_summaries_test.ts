@@ -133,7 +133,7 @@ async function readOptions(args: readonly string[]): Promise<RunOptions> {
   const program = createProgram(() => undefined, {
     run: (options) => Promise.resolve(read.resolve(options)),
   }).exitOverride();
-  await program.parseAsync([...args], { from: "user" });
+  await program.parseAsync(["run", ...args], { from: "user" });
   return await read.promise;
 }
 

@@ -341,7 +341,8 @@ Deno.test("deploy/node-local.yaml starts podfit with the cgroups that it mounts 
   const set = env.map((
     { name, value = "worker-1" }: { readonly name: string; readonly value?: string },
   ) => [name, value]);
-  const options = await read(args, Object.fromEntries(set));
+  assertEquals(args[0], "run");
+  const options = await read(args.slice(1), Object.fromEntries(set));
   assertEquals([options.statsSource, options.node, options.environment.isEnabled], ["cgroup", "worker-1", true]);
   const [{ name, mountPath, readOnly }] = volumeMounts;
   assertEquals([mountPath, readOnly], [options.cgroupRoot, true]);
@@ -351,14 +352,12 @@ Deno.test("deploy/node-local.yaml starts podfit with the cgroups that it mounts 
   });
 });
 
-Deno.test("--help lists each flag with its variable and default, and the variables without a flag", () => {
-  const help = createProgram(() => undefined, {
-    run: doNothing,
-  }).configureHelp({
-    helpWidth: 500,
-  });
+Deno.test("run --help lists each flag with its variable and default, and the variables without a flag", () => {
+  const [daemon] = createProgram(() => undefined, { run: doNothing }).commands;
+  assert(daemon?.name() === "run");
   let text = "";
-  help.configureOutput({ writeOut: (part) => text += part }).outputHelp();
+  daemon.configureHelp({ ...daemon.configureHelp(), helpWidth: 500 })
+    .configureOutput({ writeOut: (part) => text += part }).outputHelp();
   for (const { flag, value, variable, fallback } of Object.values<FlagRow>(FLAGS)) {
     const line = text.split("\n").find((line) =>
       line.trim().startsWith(value === null ? `${flag} ` : `${flag} ${value}`)
@@ -408,7 +407,7 @@ async function read(args: readonly string[], env: Env): Promise<RunOptions> {
   const program = createProgram((name) => env[name], {
     run,
   });
-  await program.exitOverride().parseAsync([...args], { from: "user" });
+  await program.exitOverride().parseAsync(["run", ...args], { from: "user" });
   const [options] = got;
   assert(options !== undefined && got.length === 1);
   return options;

@@ -1,19 +1,33 @@
 /** What does the program do that was started, without a cluster: disabled, asked for its version or its help? */
-import { assertEquals, assertStringIncludes } from "#assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
 import { createReplicasOptions } from "../../../lib/cli/connection/api_server.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { runPodfit, serveApi, startPodfit, writeKubeconfig } from "../../support/podfit_process.ts";
 
 Deno.test("podfit --version prints the version of deno.json", async () => {
   const { version } = JSON.parse(await Deno.readTextFile(new URL("../../../deno.json", import.meta.url)));
-  const { code, stdout, complaints, log } = await runPodfit({ args: ["--version"] });
-  assertEquals([code, stdout, complaints, log], [0, `${version}\n`, [], []]);
+  for (const args of [["--version"], ["version"]]) {
+    const { code, stdout, complaints, log } = await runPodfit({ args });
+    assertEquals([code, stdout, complaints, log], [0, `${version}\n`, [], []]);
+  }
 });
 
-Deno.test("podfit --help goes to stdout and is no error", async () => {
-  const { code, stdout, complaints, log } = await runPodfit({ args: ["--help"] });
-  assertEquals([code, complaints, log], [0, [], []]);
-  assertStringIncludes(stdout, "PODFIT_NAMESPACE");
+Deno.test("podfit without a command lists the commands in 20 lines of 80 columns, as help and --help do", async () => {
+  const bare = await runPodfit({ args: [] });
+  assertEquals([bare.code, bare.complaints, bare.log], [0, [], []]);
+  const lines = bare.stdout.trimEnd().split("\n");
+  assert(lines.length <= 20 && lines.every((line) => line.length <= 80), bare.stdout);
+  assertMatch(lines[2] ?? "", /^ {2}run +the daemon/);
+  for (const args of [["help"], ["--help"]]) assertEquals((await runPodfit({ args })).stdout, bare.stdout);
+});
+
+Deno.test("podfit help COMMAND prints what COMMAND --help prints", async () => {
+  for (const name of ["run", "lint"]) {
+    const [help, flag] = await Promise.all([[`help`, name], [name, "--help"]].map((args) => runPodfit({ args })));
+    assertEquals([help?.code, help?.stdout], [0, flag?.stdout]);
+    assertStringIncludes(help?.stdout ?? "", `Usage: podfit ${name} [options]`);
+  }
+  assertStringIncludes((await runPodfit({ args: ["help", "run"] })).stdout, "PODFIT_NAMESPACE");
 });
 
 const LIMITS = { kedaDeactivation: false, maxDeactivationsPerMinute: null };
@@ -61,7 +75,7 @@ Deno.test("podfit with the permissions of its image serves, and says where it ma
   assertEquals((await fetch(`${podfit.origin}/healthz`).then((response) => response.text())).slice(0, 8), "disabled");
   assertEquals((await podfit.end("SIGTERM")).code, 0);
   await using kubeconfig = await writeKubeconfig("http://127.0.0.1:8080");
-  const args = ["--kubeconfig", kubeconfig.path];
+  const args = ["run", "--kubeconfig", kubeconfig.path];
   const { code, complaints } = await runPodfit({ args, env: { PRA_ENABLED: "true" }, permissions });
   assertEquals([code, complaints], [1, [
     `podfit: Cannot read kubeconfig "${kubeconfig.path}": podfit has no permission to read there; in its image put the ` +
@@ -81,7 +95,7 @@ Deno.test("podfit runs an exec plug-in where it was started for one, and says ho
   await Deno.chmod(plugin, 0o755);
   const user = { exec: { apiVersion: PLUGIN_VERSION, command: plugin, interactiveMode: "Never" } };
   await using kubeconfig = await writeKubeconfig(server.origin, { user });
-  const settings = { args: ["--kubeconfig", kubeconfig.path], env: { PRA_ENABLED: "true" } };
+  const settings = { args: ["run", "--kubeconfig", kubeconfig.path], env: { PRA_ENABLED: "true" } };
   const { code, complaints } = await runPodfit(settings);
   assertEquals([code, complaints, server.asked], [1, [
     `podfit: Cannot get credentials of user "it" from exec plugin "${plugin}": podfit has no permission to run ` +

@@ -7,12 +7,31 @@ const ADDRESS = ["--listen", "127.0.0.1:0"];
 
 Deno.test("podfit says in one line which flag or variable is wrong", async () => {
   const cases: readonly (readonly [complaint: string, Settings])[] = [
-    ["unknown option '--namspace' (Did you mean --namespace?); see podfit --help", { args: ["--namspace", "a"] }],
-    ["option '--listen <address>' argument missing; see podfit --help", { args: ["--listen"] }],
-    ["too many arguments. Expected 0 arguments but got 1: run; see podfit --help", { args: ["run"] }],
-    ['Cannot read --log-level "loud": write debug, info, warn or error', { args: ["--log-level", "loud"] }],
-    ['Cannot read PODFIT_DRY_RUN "yes": write true or false', { env: { PODFIT_DRY_RUN: "yes" } }],
-    ['Cannot read PRA_ENABLED "on": write true or false', { env: { PRA_ENABLED: "on" } }],
+    ["unknown option '--namspace' (Did you mean --namespace?); see podfit run --help", {
+      args: ["run", "--namspace", "a"],
+    }],
+    ["option '--listen <address>' argument missing; see podfit run --help", { args: ["run", "--listen"] }],
+    ["too many arguments for 'run'. Expected 0 arguments but got 1: web; see podfit run --help", {
+      args: ["run", "web"],
+    }],
+    ["unknown command 'lnit' (Did you mean lint?); see podfit --help", { args: ["lnit"] }],
+    ["unknown command 'lnit' (Did you mean lint?); see podfit --help", { args: ["help", "lnit"] }],
+    [`'--node' is a flag of the daemon, which is a command now: write "podfit run --node ..."; see podfit --help`, {
+      args: ["--node", "a", "--stats-source=cgroup"],
+    }],
+    [
+      `'--dry-run' is a flag of the daemon, which is a command now: write "podfit run --dry-run ..."; see podfit --help`,
+      {
+        args: ["--dry-run", "lint"],
+      },
+    ],
+    ['Cannot start: PRA_ENABLED is set, and no command is given. The daemon is "podfit run"', {
+      args: [],
+      env: ENABLED,
+    }],
+    ['Cannot read --log-level "loud": write debug, info, warn or error', { args: ["run", "--log-level", "loud"] }],
+    ['Cannot read PODFIT_DRY_RUN "yes": write true or false', { args: ["run"], env: { PODFIT_DRY_RUN: "yes" } }],
+    ['Cannot read PRA_ENABLED "on": write true or false', { args: ["run"], env: { PRA_ENABLED: "on" } }],
   ];
   for (const [complaint, settings] of cases) await assertComplains(settings, complaint);
 });
@@ -32,7 +51,7 @@ Deno.test("podfit says in one line what is wrong with the kubeconfig", async () 
     ],
   ];
   for (const [complaint, args] of cases) {
-    await assertComplains({ args: [...ADDRESS, ...args], env: ENABLED }, complaint);
+    await assertComplains({ args: ["run", ...ADDRESS, ...args], env: ENABLED }, complaint);
   }
   await Deno.remove(folder);
 });
@@ -55,7 +74,7 @@ Deno.test("podfit says in one line why the API server won't have it", async () =
   for (const [answer, toComplaint] of cases) {
     await using server = serveApi(answer);
     await using kubeconfig = await writeKubeconfig(server.origin);
-    const settings = { args: ["--kubeconfig", kubeconfig.path, ...ADDRESS], env: ENABLED };
+    const settings = { args: ["run", "--kubeconfig", kubeconfig.path, ...ADDRESS], env: ENABLED };
     await assertComplains(settings, toComplaint(server.origin, kubeconfig.path));
   }
 });
@@ -76,7 +95,7 @@ Deno.test("podfit shows no token that it was given: not one that no header can h
   ];
   for (const [user, complaint] of cases) {
     await using kubeconfig = await writeKubeconfig(server.origin, { user });
-    await assertComplains({ args: ["--kubeconfig", kubeconfig.path], env: ENABLED }, complaint);
+    await assertComplains({ args: ["run", "--kubeconfig", kubeconfig.path], env: ENABLED }, complaint);
   }
 });
 
@@ -88,7 +107,7 @@ Deno.test("podfit says in one line what is wrong with --kubelet-ca", async () =>
     [`Cannot use --kubelet-ca "${kubeconfig.path}": it holds no PEM block (-----BEGIN ...)`, kubeconfig.path],
   ];
   for (const [complaint, path] of cases) {
-    const args = ["--kubeconfig", kubeconfig.path, "--kubelet-ca", path, ...ADDRESS];
+    const args = ["run", "--kubeconfig", kubeconfig.path, "--kubelet-ca", path, ...ADDRESS];
     await assertComplains({ args, env: ENABLED }, complaint);
   }
 });
@@ -97,7 +116,7 @@ Deno.test("podfit says in one line that its address is in use, enabled or not", 
   await using server = serveApi(listNothing);
   await using kubeconfig = await writeKubeconfig(server.origin);
   const address = server.origin.replace("http://", "");
-  const args = ["--kubeconfig", kubeconfig.path, "--listen", address];
+  const args = ["run", "--kubeconfig", kubeconfig.path, "--listen", address];
   const complaint = `Cannot listen on "${address}": the address is in use; choose another with --listen`;
   for (const env of [ENABLED, {}]) await assertComplains({ args, env }, complaint);
 });

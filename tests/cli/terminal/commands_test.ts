@@ -166,7 +166,7 @@ Deno.test("no error message prints a control character of a flag or of an answer
     podfit(["demo", `--${HOSTILE}`]),
     podfit(["explain", HOSTILE]),
     podfit(["top", "--sort", HOSTILE]),
-    podfit(["--kubeconfig", `/${HOSTILE}`], { PRA_ENABLED: "true" }),
+    podfit(["run", "--kubeconfig", `/${HOSTILE}`], { PRA_ENABLED: "true" }),
   ]);
   for (const [at, ending] of failed.entries()) {
     assert(ending.code !== 0, `${at}`);
@@ -182,7 +182,7 @@ const COMMANDS = createProgram(() => undefined, {
 
 Deno.test("no command, and no help, prints a control character of what is typed", async () => {
   assert(COMMANDS.length >= 9, COMMANDS.join(" "));
-  for (const name of [...COMMANDS, "help", "no-command"]) {
+  for (const name of [...COMMANDS, "no-command"]) {
     const [argument, flag, value, helped] = await Promise.all([
       podfit([name, HOSTILE, HOSTILE, HOSTILE]),
       podfit([name, `--${HOSTILE}`]),
@@ -196,6 +196,8 @@ Deno.test("no command, and no help, prints a control character of what is typed"
       assertEquals(UNSEEN.exec(printed)?.[0] ?? null, null, `${name} ${what}: ${JSON.stringify(printed)}`);
     }
     assert(flag.code !== 0, name);
+    // It is refused by its own name, before what follows is looked at.
+    if (name === "no-command") continue;
     assertHarmless(endings.map(([, ending]) => toSaid(ending)).join("\n"), `${name}, whatever is typed,`);
   }
 });

@@ -53,7 +53,7 @@ export function startEmbeddedPodfit(options: EmbeddedPodfitOptions): Process {
   const program = createProgram((name) => env[name], {
     run: (given) => run(given, life, options),
   }).exitOverride();
-  const over = program.parseAsync([...args], { from: "user" }).then(() => code = 0, (error: unknown) => {
+  const over = program.parseAsync(["run", ...args], { from: "user" }).then(() => code = 0, (error: unknown) => {
     if (!life.isKilled) onLine(`podfit: ${error instanceof Error ? error.message : error}`);
     code = 1;
   });

@@ -190,7 +190,7 @@ async function callLoad(
 
 function startPodfit({ args, env, onLine }: ProcessOptions): Process {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-P=start", "main.ts", ...args],
+    args: ["run", "-P=start", "main.ts", "run", ...args],
     cwd: ROOT,
     clearEnv: true,
     env: { ...inheritedEnv(), ...env },

@@ -30,7 +30,7 @@ export function startDaemon(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Deno.ChildProcess {
-  return startDeno([...toRun(bundle), "--listen", "127.0.0.1:0", ...args], env);
+  return startDeno([...toRun(bundle), "run", "--listen", "127.0.0.1:0", ...args], env);
 }
 
 /** As `deno task start` and the image run it. */

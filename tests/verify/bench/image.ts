@@ -68,11 +68,11 @@ async function measureStarts(): Promise<number> {
       page: "healthz",
       args: (port) => [RUNTIME, "run", "-q", "--allow-net", "/bench/empty.js", `${port}`],
     },
-    podfit: { root, page: "healthz", args: (port) => [ENTRY_POINT, ...listen(port)] },
+    podfit: { root, page: "healthz", args: (port) => [ENTRY_POINT, "run", ...listen(port)] },
     "podfit, no cache": {
       root,
       page: "healthz",
-      args: (port) => [ENTRY_POINT, ...listen(port)],
+      args: (port) => [ENTRY_POINT, "run", ...listen(port)],
       env: { DENO_DIR: "/none" },
     },
     [`podfit, in sync, ${PODS} pods`]: {
@@ -80,7 +80,7 @@ async function measureStarts(): Promise<number> {
       page: "readyz",
       args: (
         port,
-      ) => [ENTRY_POINT, ...listen(port), "--kubeconfig", "/etc/podfit/kubeconfig", "--stats-source", "proxy"],
+      ) => [ENTRY_POINT, "run", ...listen(port), "--kubeconfig", "/etc/podfit/kubeconfig", "--stats-source", "proxy"],
       env: { PRA_ENABLED: "true" },
     },
   } satisfies Readonly<Record<string, Program>>;

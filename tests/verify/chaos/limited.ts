@@ -52,7 +52,17 @@ export async function startLimited({ args, env, memoryBytes }: LimitedOptions): 
   const bytes = memoryBytes ?? await readMemoryLimit();
   const bundle = await getBundle();
   const group = await Group.open(bytes);
-  const run = [Deno.execPath(), "run", "--quiet", "-P=start", "--config", `${ROOT.pathname}deno.json`, bundle, ...args];
+  const run = [
+    Deno.execPath(),
+    "run",
+    "--quiet",
+    "-P=start",
+    "--config",
+    `${ROOT.pathname}deno.json`,
+    bundle,
+    "run",
+    ...args,
+  ];
   const child = new Deno.Command("sh", {
     args: ["-c", group.prelude, "sh", ...run],
     cwd: ROOT.pathname,

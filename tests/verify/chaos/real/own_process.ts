@@ -12,7 +12,7 @@ export class OwnProcess implements RealPodfit {
   }
 
   async start(namespace: string): Promise<void> {
-    const args = ["--listen", "127.0.0.1:0", "--namespace", namespace];
+    const args = ["run", "--listen", "127.0.0.1:0", "--namespace", namespace];
     const env = { PRA_ENABLED: "true", KUBECONFIG: Deno.env.get("KUBECONFIG") ?? "" };
     this.#process = new PodfitProcess((await createPodfitCommand({ args, env })).spawn());
   }
