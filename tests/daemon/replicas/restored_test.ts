@@ -1,6 +1,6 @@
 /**
- * The drill: a cluster is restored from a backup, and its Prometheus starts at the same time. No workload goes to zero.
- * Clauses: R58.
+ * The drill: a cluster is restored from a backup, and its Prometheus starts at the same time. No workload goes to zero,
+ * and if every metric is 0, few do so at once. Clauses: R58, R59.
  */
 import { assert, assertEquals } from "#assert";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
@@ -14,13 +14,16 @@ const PROMETHEUS = {
   metadata: { serverAddress: "http://prometheus", query: "up", threshold: "1" },
 };
 /** With KEDA's default cooldown, 300 s. */
-const OBJECTS = NAMES.flatMap((name) => [
-  deployment(name, { containers: [{ requests: { cpu: "100m" } }], replicas: 3 }),
-  scaledObject(name, [PROMETHEUS], { target: name, spec: { minReplicaCount: 0, maxReplicaCount: 5 } }),
-]);
+const toObjects = (names: readonly string[]) =>
+  names.flatMap((name) => [
+    deployment(name, { containers: [{ requests: { cpu: "100m" } }], replicas: 3 }),
+    scaledObject(name, [PROMETHEUS], { target: name, spec: { minReplicaCount: 0, maxReplicaCount: 5 } }),
+  ]);
+const OBJECTS = toObjects(NAMES);
 
 const THREE: TriggerAnswer = { kind: "value", value: 3, isEmpty: false };
 const EMPTY: TriggerAnswer = { kind: "value", value: 0, isEmpty: true };
+const ZERO: TriggerAnswer = { kind: "value", value: 0, isEmpty: false };
 
 /** What is lost: the whole objects with their statuses and uids, or nothing but time. */
 type Loss = "objects" | "hours";
@@ -76,3 +79,39 @@ for (const [loss, what] of Object.entries(LOSSES) as readonly (readonly [Loss, s
     assert(seen.some((replicas) => replicas.every((count) => count === 0)), seen.join(" "));
   });
 }
+
+/** Resolves to how many of 12 workloads are at zero, every 10 s from the start of a podfit that was away for hours. */
+async function countZeros(kedaDeactivation: boolean): Promise<readonly number[]> {
+  const names = Array.from({ length: 12 }, (_, index) => `w${index}`);
+  let answer = THREE;
+  const ask = () => Promise.resolve(answer);
+  await using run = await ReplicasRun.start(toObjects(names), { ask, nodes: [] });
+  await run.advance(120);
+  await run.podfit[Symbol.asyncDispose]();
+  answer = ZERO;
+  await run.advance(7200);
+  const replicas = { ...replicasBy(ask), kedaDeactivation };
+  await using _podfit = run.cluster.startPodfit(WHOLE_CLUSTER, { replicas });
+  const zeros: number[] = [];
+  for (let second = 0; second < 240; second += 10) {
+    await run.advance(10);
+    const counts = await Promise.all(names.map((name) => run.replicas(name)));
+    zeros.push(counts.filter((count) => count === 0).length);
+  }
+  return zeros;
+}
+
+Deno.test("where all metrics of 12 workloads are 0 after a start, 10 go to zero in the first minute of it, and the others later (R59)", async () => {
+  const zeros = await countZeros(false);
+  const first = zeros.findIndex((count) => count > 0);
+  assert(first >= 0, zeros.join(" "));
+  // Five readings in 10 s steps are less than a minute.
+  assertEquals(Math.max(...zeros.slice(first, first + 5)), 10, zeros.join(" "));
+  assertEquals(zeros.at(-1), 12, zeros.join(" "));
+});
+
+Deno.test("with --keda-deactivation all 12 workloads go to zero at once (R59)", async () => {
+  const zeros = await countZeros(true);
+  const first = zeros.findIndex((count) => count > 0);
+  assertEquals(Math.max(...zeros.slice(first, first + 5)), 12, zeros.join(" "));
+});
