@@ -81,7 +81,9 @@ for (const [loss, what] of Object.entries(LOSSES) as readonly (readonly [Loss, s
 }
 
 /** Resolves to how many of 12 workloads are at zero, every 10 s from the start of a podfit that was away for hours. */
-async function countZeros(kedaDeactivation: boolean): Promise<readonly number[]> {
+async function countZeros(
+  settings: { readonly kedaDeactivation: boolean; readonly maxDeactivationsPerMinute?: number },
+): Promise<readonly number[]> {
   const names = Array.from({ length: 12 }, (_, index) => `w${index}`);
   let answer = THREE;
   const ask = () => Promise.resolve(answer);
@@ -90,7 +92,7 @@ async function countZeros(kedaDeactivation: boolean): Promise<readonly number[]>
   await run.podfit[Symbol.asyncDispose]();
   answer = ZERO;
   await run.advance(7200);
-  const replicas = { ...replicasBy(ask), kedaDeactivation };
+  const replicas = { ...replicasBy(ask), ...settings };
   await using _podfit = run.cluster.startPodfit(WHOLE_CLUSTER, { replicas });
   const zeros: number[] = [];
   for (let second = 0; second < 240; second += 10) {
@@ -102,7 +104,7 @@ async function countZeros(kedaDeactivation: boolean): Promise<readonly number[]>
 }
 
 Deno.test("where all metrics of 12 workloads are 0 after a start, 10 go to zero in the first minute of it, and the others later (R59)", async () => {
-  const zeros = await countZeros(false);
+  const zeros = await countZeros({ kedaDeactivation: false });
   const first = zeros.findIndex((count) => count > 0);
   assert(first >= 0, zeros.join(" "));
   // Five readings in 10 s steps are less than a minute.
@@ -111,7 +113,13 @@ Deno.test("where all metrics of 12 workloads are 0 after a start, 10 go to zero 
 });
 
 Deno.test("with --keda-deactivation all 12 workloads go to zero at once (R59)", async () => {
-  const zeros = await countZeros(true);
+  const zeros = await countZeros({ kedaDeactivation: true });
   const first = zeros.findIndex((count) => count > 0);
   assertEquals(Math.max(...zeros.slice(first, first + 5)), 12, zeros.join(" "));
+});
+
+Deno.test("with --keda-deactivation a limit that is set still holds (R59)", async () => {
+  const zeros = await countZeros({ kedaDeactivation: true, maxDeactivationsPerMinute: 5 });
+  const first = zeros.findIndex((count) => count > 0);
+  assertEquals(Math.max(...zeros.slice(first, first + 5)), 5, zeros.join(" "));
 });
