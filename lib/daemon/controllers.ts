@@ -126,6 +126,7 @@ export function createControllers(options: ControllersOptions): Runnable {
     },
     dryRun,
     canDecide: observer.canDecide,
+    findCurrent: ({ pod }) => cache.findTracked(pod.uid),
     surroundings: observer.surroundings,
     onError({ pod }, error) {
       metrics.failed(pod.namespace, "Evaluation");

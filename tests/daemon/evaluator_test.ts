@@ -54,6 +54,7 @@ class Desk {
     getContext: () => ({}),
     dryRun: false,
     canDecide: () => this.canDecide,
+    findCurrent: (tracked) => tracked,
     surroundings: NO_SURROUNDINGS,
     onError: ({ pod }, error) => this.errors.push(`${pod.uid}: ${(error as Error).message}`),
   });

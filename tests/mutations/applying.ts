@@ -28,7 +28,7 @@ export const APPLYING: Mutations = {
   C41: [
     {
       breaks: "waits for ever for a generation that etcd has lost",
-      in: "ClusterCache.setPod",
+      in: "ClusterCache.#placePod",
       find: "(before?.generation ?? 0) > (pod.generation ?? 0)",
       replace: "before === pod",
       test: "a pod that has its size and generation of before is resized again (C41)",

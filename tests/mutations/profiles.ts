@@ -34,7 +34,7 @@ export const PROFILES: Mutations = {
     },
     {
       breaks: "makes each contender anew",
-      in: "ContainerAutoscalers.#find",
+      in: "ContainerAutoscalers.find",
       find: "known !== undefined",
       replace: "known === autoscaler",
       test: "Inventory tells of no change while the contenders of * are the same, and of a container more (L50)",

@@ -9,7 +9,7 @@ export const UNRESOLVED: Resolution = {
   selector: null,
   matched: 0,
   tracked: new Map(),
-  crowdedOut: 0,
+  countCrowdedOut: () => 0,
   isTargetMissing: false,
   targetProblems: [],
 };

@@ -3,17 +3,18 @@
  * It gets typed facts and calls its listener for each pod that changed. It makes no API requests.
  */
 import type { Autoscaler, WorkloadKind } from "../../model/autoscaler.ts";
-import type { PodFacts } from "../../model/pod.ts";
+import { listContainers, type PodFacts } from "../../model/pod.ts";
+import type { RunQueued } from "../../runtime/event_loop.ts";
 import type { Selector } from "../../units/selector.ts";
 import type { Problem } from "../../units/untrusted.ts";
 import type { AutoscalerFacts, Resolution, TrackedPod, WorkloadFacts } from "./facts.ts";
 import {
-  compareNames,
+  BestAutoscalers,
   ContainerAutoscalers,
   DEFAULT_MAX_AUTOSCALERS,
   isSameAutoscalers,
   isSameSpec,
-  limitAutoscalers,
+  replaceAutoscalers,
   toChangedSpec,
 } from "./matching.ts";
 import { type OnMovedInSet, type PodSet, type PodSetHandle, SelectorIndex } from "./selector_index.ts";
@@ -25,6 +26,8 @@ interface ClusterCacheOptions {
   readonly requiresAnnotation: boolean;
   /** The most autoscalers for one container; 16 by default. */
   readonly maxContenders?: number;
+  /** Runs what exceeds one slice of work. Without it, all of it runs at once. */
+  readonly compute?: RunQueued;
   /** A tracked pod is new, changed, or has other autoscalers. */
   readonly onChanged: (tracked: TrackedPod) => void;
   /** A pod is no longer tracked. */
@@ -40,14 +43,21 @@ export class ClusterCache {
   /** The pods of every selector in use: those of autoscalers, and those that others acquire. */
   readonly podSets: SelectorIndex;
   readonly #options: ClusterCacheOptions;
+  readonly #maxAutoscalers: number;
   readonly #autoscalers = new Table<AutoscalerEntry>();
   readonly #workloads = new Workloads();
   readonly #pods = new Table<PodFacts>();
   readonly #trackedPods = new Map<string, TrackedPod>();
   readonly #groups = new Map<PodSet, AutoscalerGroup>();
+  /** By namespace, how many autoscalers target each kind. */
+  readonly #targetKinds = new Map<string, Map<WorkloadKind, number>>();
+  /** By uid, the pods whose autoscalers have to be found again. */
+  readonly #waiting = new Map<string, WaitingPod>();
+  #isQueued = false;
 
   constructor(options: ClusterCacheOptions) {
     this.#options = options;
+    this.#maxAutoscalers = options.maxContenders ?? DEFAULT_MAX_AUTOSCALERS;
     this.podSets = new SelectorIndex({
       listPods: (namespace) => this.#pods.list(namespace),
       onMoved: (set, before, after) => {
@@ -59,6 +69,16 @@ export class ClusterCache {
 
   get trackedPods(): ReadonlyMap<string, TrackedPod> {
     return this.#trackedPods;
+  }
+
+  /**
+   * Returns the pod with the autoscalers that it has now, `null` if it is not tracked. `trackedPods` may be behind while
+   * slices of work are left.
+   */
+  findTracked(uid: string): TrackedPod | null {
+    const waiting = this.#waiting.get(uid);
+    if (waiting !== undefined) this.#settle(uid, waiting);
+    return this.#trackedPods.get(uid) ?? null;
   }
 
   *listAutoscalers(): Generator<AutoscalerFacts> {
@@ -77,7 +97,7 @@ export class ClusterCache {
   removeAutoscaler({ uid, namespace }: Pick<AutoscalerFacts, "uid" | "namespace">): void {
     const entry = this.#autoscalers.find(namespace, uid);
     if (entry === null) return;
-    this.#autoscalers.delete(namespace, uid);
+    this.#deleteAutoscaler(entry);
     this.#rematch([entry]);
   }
 
@@ -85,7 +105,7 @@ export class ClusterCache {
   replaceAutoscalers(namespace: string | null, all: readonly AutoscalerFacts[]): readonly AutoscalerFacts[] {
     const known = new Set(all.map(({ uid }) => uid));
     const gone = this.#autoscalers.listWithin(namespace).filter(({ facts }) => !known.has(facts.uid));
-    for (const { facts } of gone) this.#autoscalers.delete(facts.namespace, facts.uid);
+    for (const entry of gone) this.#deleteAutoscaler(entry);
     this.#rematch([...gone, ...all.flatMap((one) => this.#placeAutoscaler(one) ?? [])]);
     return gone.map(({ facts }) => facts);
   }
@@ -109,13 +129,8 @@ export class ClusterCache {
   }
 
   setPod(pod: PodFacts): void {
-    const before = this.#pods.find(pod.namespace, pod.uid);
-    // A generation decreases only when etcd was restored from a backup. What is remembered of the pod is wrong then.
-    if ((before?.generation ?? 0) > (pod.generation ?? 0)) this.#drop(pod.uid);
-    this.#options.onMoved?.(before, pod);
-    this.#pods.set(pod.namespace, pod.uid, pod);
-    this.podSets.move(before, pod);
-    this.#retrack(pod);
+    this.#placePod(pod);
+    this.#work({ visits: VISITS_PER_SLICE });
   }
 
   removePod({ uid, namespace }: Pick<PodFacts, "uid" | "namespace">): void {
@@ -130,10 +145,13 @@ export class ClusterCache {
    * `all`: every pod of the namespace, `null` = of all namespaces. Pods that the cache has as they are do not change.
    */
   replacePods(namespace: string | null, all: readonly PodFacts[]): void {
+    const budget = { visits: VISITS_PER_SLICE };
     replaceAllObjects({ known: this.#pods.listWithin(namespace), all }, {
       set: (pod) => {
         const before = this.#pods.find(pod.namespace, pod.uid);
-        if (before === null || !isSameVersion(before, pod)) this.setPod(pod);
+        if (before !== null && isSameVersion(before, pod)) return;
+        this.#placePod(pod);
+        this.#work(budget);
       },
       remove: (pod) => this.removePod(pod),
     });
@@ -145,11 +163,7 @@ export class ClusterCache {
 
   /** Returns the kinds of the targets of the namespace's autoscalers that are valid and not paused. */
   listTargetKinds(namespace: string): ReadonlySet<WorkloadKind> {
-    const kinds = new Set<WorkloadKind>();
-    for (const { facts: { autoscaler } } of this.#autoscalers.list(namespace)) {
-      if (autoscaler?.target && !autoscaler.paused) kinds.add(autoscaler.target.kind);
-    }
-    return kinds;
+    return new Set(this.#targetKinds.get(namespace)?.keys());
   }
 
   resolve({ uid, namespace, autoscaler }: AutoscalerFacts): Resolution {
@@ -158,8 +172,8 @@ export class ClusterCache {
     return {
       selector,
       matched: entry?.group?.matched ?? 0,
-      tracked: entry?.tracked ?? new Map(),
-      crowdedOut: entry?.crowdedOut.size ?? 0,
+      tracked: entry?.cohort?.pods ?? NO_PODS,
+      countCrowdedOut: () => entry === null ? 0 : this.#countCrowdedOut(entry),
       isTargetMissing: autoscaler !== null && selector === null,
       targetProblems: (autoscaler === null ? null : this.#workloads.findTarget(autoscaler)?.problems) ?? NO_PROBLEMS,
     };
@@ -171,12 +185,43 @@ export class ClusterCache {
     if (before === null) {
       const entry = newAutoscalerEntry(facts);
       this.#autoscalers.set(facts.namespace, facts.uid, entry);
+      this.#countTarget(facts, 1);
       return entry;
     }
     // A status write arrives as a change too, but only the spec decides which pods are tracked.
     const isSame = isSameSpec(before.facts, facts);
+    this.#countTarget(before.facts, -1);
     before.facts = { ...facts, autoscaler: isSame ? before.facts.autoscaler : toChangedSpec(before.facts, facts) };
+    this.#countTarget(before.facts, 1);
     return isSame ? null : before;
+  }
+
+  #deleteAutoscaler({ facts }: AutoscalerEntry): void {
+    this.#autoscalers.delete(facts.namespace, facts.uid);
+    this.#countTarget(facts, -1);
+  }
+
+  #countTarget({ namespace, autoscaler }: AutoscalerFacts, change: number): void {
+    if (!autoscaler?.target || autoscaler.paused) return;
+    const counts = this.#targetKinds.get(namespace) ?? new Map<WorkloadKind, number>();
+    const count = (counts.get(autoscaler.target.kind) ?? 0) + change;
+    if (count > 0) counts.set(autoscaler.target.kind, count);
+    else counts.delete(autoscaler.target.kind);
+    if (counts.size > 0) this.#targetKinds.set(namespace, counts);
+    else this.#targetKinds.delete(namespace);
+  }
+
+  #placePod(pod: PodFacts): void {
+    const { uid, namespace } = pod;
+    const before = this.#pods.find(namespace, uid);
+    // A generation decreases only when etcd was restored from a backup. What is remembered of the pod is wrong then.
+    if ((before?.generation ?? 0) > (pod.generation ?? 0)) this.#drop(uid);
+    this.#options.onMoved?.(before, pod);
+    this.#pods.set(namespace, uid, pod);
+    this.podSets.move(before, pod);
+    const isMatchedAsBefore = before !== null && this.#trackedPods.has(uid) && before.labels === pod.labels &&
+      this.#isEligible(pod) && hasSameContainers(before, pod);
+    this.#wait(pod, isMatchedAsBefore ? NO_ENTRIES : null);
   }
 
   #rematchTargeting(workloads: readonly WorkloadFacts[]): void {
@@ -190,32 +235,82 @@ export class ClusterCache {
     );
   }
 
-  /** Tracks the pods again that matched the changed autoscalers before, or match them now: each pod once. */
+  /** Finds the autoscalers again of the pods that matched the changed autoscalers before, or match them now. */
   #rematch(changed: readonly AutoscalerEntry[]): void {
-    const pods = new Set<PodFacts>();
     for (const entry of changed) {
-      for (const pod of entry.group?.handle.set.pods.values() ?? []) pods.add(pod);
+      const before = entry.group?.handle.set ?? null;
+      const podsBefore = before === null ? [] : [...before.pods.values()];
       this.#regroup(entry);
-      for (const pod of entry.group?.handle.set.pods.values() ?? []) pods.add(pod);
+      const after = entry.group?.handle.set ?? null;
+      for (const pod of podsBefore) this.#wait(pod, [entry]);
+      if (after === before) continue;
+      for (const pod of after?.pods.values() ?? []) this.#wait(pod, [entry]);
     }
-    for (const pod of pods) this.#retrack(pod);
+    this.#work({ visits: VISITS_PER_SLICE });
   }
 
-  /** Moves the autoscaler to the group of the selector that it has now. */
+  /** `entries`: those that have changed for the pod; `null` = any may have changed. */
+  #wait(pod: PodFacts, entries: readonly AutoscalerEntry[] | null): void {
+    const waiting = this.#waiting.get(pod.uid);
+    if (waiting === undefined) return void this.#waiting.set(pod.uid, { pod, entries });
+    waiting.pod = pod;
+    if (waiting.entries === null || entries === null) waiting.entries = null;
+    else {
+      const all = new Set([...waiting.entries, ...entries]);
+      waiting.entries = all.size > this.#maxAutoscalers ? null : [...all];
+    }
+  }
+
+  /** Settles waiting pods until the budget is used up, and the others in slices of the queue. */
+  #work(budget: WorkBudget): void {
+    if (this.#isQueued) return;
+    const { compute } = this.#options;
+    for (const [uid, waiting] of this.#waiting) {
+      if (budget.visits <= 0 && compute !== undefined) return void this.#workInSlices(compute);
+      budget.visits -= this.#settle(uid, waiting);
+    }
+  }
+
+  async #workInSlices(compute: RunQueued): Promise<void> {
+    this.#isQueued = true;
+    while (this.#waiting.size > 0) {
+      await compute(() => {
+        let visits = VISITS_PER_SLICE;
+        for (const [uid, waiting] of this.#waiting) {
+          if (visits <= 0) break;
+          visits -= this.#settle(uid, waiting);
+        }
+      });
+    }
+    this.#isQueued = false;
+  }
+
+  /** Finds the autoscalers of a waiting pod. Returns how many autoscalers were visited, and at least 1. */
+  #settle(uid: string, { pod, entries }: WaitingPod): number {
+    this.#waiting.delete(uid);
+    const before = this.#trackedPods.get(uid);
+    const { autoscalers, visits } = this.#match(pod, before?.autoscalers ?? NO_MATCHES, entries);
+    if (autoscalers.length === 0) this.#drop(uid);
+    else if (before?.pod !== pod || !isSameAutoscalers(before.autoscalers, autoscalers)) {
+      const tracked: TrackedPod = { pod, autoscalers };
+      this.#trackedPods.set(uid, tracked);
+      this.#options.onChanged(tracked);
+    }
+    return visits;
+  }
+
+  /** Moves the autoscaler to the group of the selector, and the cohort of the containers, that it has now. */
   #regroup(entry: AutoscalerEntry): void {
     const { facts: { uid, namespace, autoscaler }, group: before } = entry;
     const isActive = autoscaler !== null && !autoscaler.paused && this.#autoscalers.find(namespace, uid) === entry;
     const selector = isActive ? this.#workloads.findSelector(autoscaler) : null;
     const after = selector === null ? null : this.#openGroup(namespace, selector);
-    if (after === before) return;
-    entry.tracked.clear();
-    entry.crowdedOut.clear();
+    const cohort = after === null || autoscaler === null ? null : this.#openCohort(after, autoscaler);
+    if (cohort === entry.cohort) return;
+    cohort?.entries.add(entry);
+    if (before !== null && entry.cohort !== null) this.#leaveCohort(before, entry.cohort, entry);
     entry.group = after;
-    after?.entries.add(entry);
-    before?.entries.delete(entry);
-    if (before?.entries.size !== 0) return;
-    this.#groups.delete(before.handle.set);
-    before.handle[Symbol.dispose]();
+    entry.cohort = cohort;
   }
 
   #openGroup(namespace: string, selector: Selector): AutoscalerGroup {
@@ -225,10 +320,29 @@ export class ClusterCache {
       handle[Symbol.dispose]();
       return known;
     }
-    const group: AutoscalerGroup = { handle, entries: new Set(), matched: 0 };
+    const group: AutoscalerGroup = { handle, cohorts: new Map(), matched: 0 };
     for (const pod of handle.set.pods.values()) if (this.#isEligible(pod)) group.matched++;
     this.#groups.set(handle.set, group);
     return group;
+  }
+
+  #openCohort({ handle, cohorts }: AutoscalerGroup, { containerName, excludeContainers }: Autoscaler): Cohort {
+    const key = [containerName, ...excludeContainers].join("\n");
+    const known = cohorts.get(key);
+    if (known !== undefined) return known;
+    const cohort: Cohort = { key, containerName, excludeContainers, pods: new Map(), entries: new Set() };
+    for (const pod of handle.set.pods.values()) this.#moveInCohort(cohort, pod);
+    cohorts.set(key, cohort);
+    return cohort;
+  }
+
+  #leaveCohort(group: AutoscalerGroup, cohort: Cohort, entry: AutoscalerEntry): void {
+    cohort.entries.delete(entry);
+    if (cohort.entries.size > 0) return;
+    group.cohorts.delete(cohort.key);
+    if (group.cohorts.size > 0) return;
+    this.#groups.delete(group.handle.set);
+    group.handle[Symbol.dispose]();
   }
 
   #moveInGroup(set: PodSet, before: PodFacts | null, after: PodFacts | null): void {
@@ -236,50 +350,72 @@ export class ClusterCache {
     if (group === undefined) return;
     if (before !== null && this.#isEligible(before)) group.matched--;
     if (after !== null && this.#isEligible(after)) group.matched++;
-    if (before === null || after !== null) return;
-    for (const { tracked, crowdedOut } of group.entries) {
-      tracked.delete(before.uid);
-      crowdedOut.delete(before.uid);
+    for (const cohort of group.cohorts.values()) {
+      if (after !== null) this.#moveInCohort(cohort, after);
+      else if (before !== null) cohort.pods.delete(before.uid);
     }
   }
 
-  #retrack(pod: PodFacts): void {
-    const autoscalers = this.#match(pod);
-    if (autoscalers.length === 0) return this.#drop(pod.uid);
-    const before = this.#trackedPods.get(pod.uid);
-    if (before?.pod === pod && isSameAutoscalers(before.autoscalers, autoscalers)) return;
-    const tracked: TrackedPod = { pod, autoscalers };
-    this.#trackedPods.set(pod.uid, tracked);
-    this.#options.onChanged(tracked);
+  #moveInCohort(cohort: Cohort, pod: PodFacts): void {
+    if (this.#isEligible(pod) && listContainers(cohort, pod).length > 0) cohort.pods.set(pod.uid, pod);
+    else cohort.pods.delete(pod.uid);
   }
 
-  /** Updates which autoscalers track the pod, and returns those that count for it. */
-  #match(pod: PodFacts): readonly Autoscaler[] {
-    const isEligible = this.#isEligible(pod);
-    let all = NO_MATCHES;
-    for (const { facts: { autoscaler }, tracked, crowdedOut, perContainer } of this.#listMatching(pod)) {
-      const own = isEligible && autoscaler !== null ? perContainer.list(autoscaler, pod) : NO_MATCHES;
-      if (own.length > 0) tracked.set(pod.uid, pod);
-      else tracked.delete(pod.uid);
-      crowdedOut.delete(pod.uid);
-      if (own.length > 0) all = all.length === 0 ? own : [...all, ...own];
+  /** Returns the autoscalers that count for the pod, sorted by name, and how many were visited to find them. */
+  #match(pod: PodFacts, kept: readonly Autoscaler[], entries: readonly AutoscalerEntry[] | null): Matches {
+    if (!this.#isEligible(pod)) return { autoscalers: NO_MATCHES, visits: 1 };
+    const most = this.#maxAutoscalers;
+    if (entries === null) return this.#matchAll(pod);
+    if (entries.length === 0) return { autoscalers: kept, visits: 1 };
+    const uids = new Set(entries.map(({ facts }) => facts.uid));
+    const own = entries.flatMap((entry) => this.#listOwn(entry, pod));
+    const next = replaceAutoscalers({ kept, most }, { uids, own });
+    return next === null ? this.#matchAll(pod) : { autoscalers: next, visits: kept.length + own.length + 1 };
+  }
+
+  #listOwn({ facts: { autoscaler }, cohort, perContainer }: AutoscalerEntry, pod: PodFacts): readonly Autoscaler[] {
+    return autoscaler === null || cohort?.pods.has(pod.uid) !== true ? NO_MATCHES : perContainer.list(autoscaler, pod);
+  }
+
+  /** Keeps only the best of each container while it visits all autoscalers of the pod: there can be hundreds. */
+  #matchAll(pod: PodFacts): Matches {
+    const best = new BestAutoscalers<AutoscalerEntry>(this.#maxAutoscalers);
+    let visits = 1;
+    for (const cohort of this.#listCohorts(pod)) {
+      visits++;
+      const names = cohort.pods.has(pod.uid) ? listContainers(cohort, pod) : [];
+      for (const entry of names.length === 0 ? [] : cohort.entries) {
+        visits++;
+        for (const name of names) if (entry.facts.autoscaler !== null) best.add(entry.facts.autoscaler, name, entry);
+      }
     }
-    const kept = limitAutoscalers(all, this.#options.maxContenders ?? DEFAULT_MAX_AUTOSCALERS);
-    if (kept.length < all.length) this.#markCrowdedOut(pod, new Set(kept.map(({ uid }) => uid)));
-    return kept.length === 1 ? kept : kept.toSorted(compareNames);
+    // Pods of one autoscaler and container share its list.
+    const only = best.findOnlyOwner();
+    const own = only === null ? NO_MATCHES : this.#listOwn(only, pod);
+    if (own.length === 1) return { autoscalers: own, visits };
+    const autoscalers = best.list(({ facts: { autoscaler }, perContainer }, containerName) =>
+      autoscaler === null ? null : perContainer.find(autoscaler, containerName)
+    );
+    return { autoscalers, visits };
   }
 
-  #markCrowdedOut(pod: PodFacts, kept: ReadonlySet<string>): void {
-    for (const { facts, tracked, crowdedOut } of this.#listMatching(pod)) {
-      if (tracked.has(pod.uid) && !kept.has(facts.uid)) crowdedOut.add(pod.uid);
+  *#listCohorts({ uid }: PodFacts): Generator<Cohort> {
+    for (const set of this.podSets.setsOf(uid)) yield* this.#groups.get(set)?.cohorts.values() ?? [];
+  }
+
+  /** Returns for how many of its pods others of higher rank use up the limit of autoscalers. */
+  #countCrowdedOut({ facts: { uid, namespace }, cohort }: AutoscalerEntry): number {
+    if (cohort === null || this.#autoscalers.count(namespace) <= this.#maxAutoscalers) return 0;
+    let count = 0;
+    for (const pod of cohort.pods.keys()) {
+      const kept = this.#trackedPods.get(pod)?.autoscalers;
+      if (kept !== undefined && !kept.some((one) => one.uid === uid)) count++;
     }
-  }
-
-  *#listMatching({ uid }: PodFacts): Generator<AutoscalerEntry> {
-    for (const set of this.podSets.setsOf(uid)) yield* this.#groups.get(set)?.entries ?? [];
+    return count;
   }
 
   #drop(uid: string): void {
+    this.#waiting.delete(uid);
     const tracked = this.#trackedPods.get(uid);
     if (tracked !== undefined && this.#trackedPods.delete(uid)) this.#options.onDropped(tracked.pod);
   }
@@ -290,42 +426,70 @@ export class ClusterCache {
   }
 }
 
+/** How many autoscalers are visited before the event loop gets its next turn: about half a millisecond. */
+const VISITS_PER_SLICE = 2_000;
+
+interface WorkBudget {
+  visits: number;
+}
+
+/** A pod whose autoscalers have to be found again. */
+interface WaitingPod {
+  pod: PodFacts;
+  /** The autoscalers that have changed for it; `null` = any. */
+  entries: readonly AutoscalerEntry[] | null;
+}
+
+interface Matches {
+  readonly autoscalers: readonly Autoscaler[];
+  readonly visits: number;
+}
+
 /** Shared, so that an unchanged resolution is the same object. */
 const NO_PROBLEMS: readonly Problem[] = [];
 
 const NO_MATCHES: readonly Autoscaler[] = [];
+
+const NO_ENTRIES: readonly AutoscalerEntry[] = [];
+
+const NO_PODS: ReadonlyMap<string, PodFacts> = new Map();
 
 /** The generation is compared too: after etcd was restored from a backup, a resourceVersion can occur a second time. */
 function isSameVersion(a: PodFacts, b: PodFacts): boolean {
   return a.resourceVersion !== "" && a.resourceVersion === b.resourceVersion && a.generation === b.generation;
 }
 
+function hasSameContainers({ containers: before }: PodFacts, { containers: after }: PodFacts): boolean {
+  return before.length === after.length &&
+    before.every(({ name, kind }, index) => name === after[index]?.name && kind === after[index]?.kind);
+}
+
 /** The autoscalers of one selector. */
 interface AutoscalerGroup {
   readonly handle: PodSetHandle;
-  readonly entries: Set<AutoscalerEntry>;
+  readonly cohorts: Map<string, Cohort>;
   /** The number of eligible pods in the set. */
   matched: number;
 }
 
-/** Kept up to date pod by pod: with many autoscalers and pods, computing it on demand would take seconds. */
+/** The autoscalers of one selector for the same containers: they track the same pods. */
+interface Cohort {
+  readonly key: string;
+  readonly containerName: string;
+  readonly excludeContainers: readonly string[];
+  /** By UID, the eligible pods of the group that have the container; kept up to date pod by pod. */
+  readonly pods: Map<string, PodFacts>;
+  readonly entries: Set<AutoscalerEntry>;
+}
+
 interface AutoscalerEntry {
   facts: AutoscalerFacts;
   /** `null` = it matches no pods: it is paused, invalid or deleted, or its target is missing. */
   group: AutoscalerGroup | null;
-  /** By UID, the eligible pods of the group that have the autoscaler's container. */
-  readonly tracked: Map<string, PodFacts>;
-  /** UIDs of those for which the limit of autoscalers is used up by others of higher rank. */
-  readonly crowdedOut: Set<string>;
+  cohort: Cohort | null;
   readonly perContainer: ContainerAutoscalers;
 }
 
 function newAutoscalerEntry(facts: AutoscalerFacts): AutoscalerEntry {
-  return {
-    facts,
-    group: null,
-    tracked: new Map(),
-    crowdedOut: new Set(),
-    perContainer: new ContainerAutoscalers(),
-  };
+  return { facts, group: null, cohort: null, perContainer: new ContainerAutoscalers() };
 }

@@ -70,8 +70,8 @@ export interface Resolution {
   readonly matched: number;
   /** Matching pods that have the container, by UID. */
   readonly tracked: ReadonlyMap<string, PodFacts>;
-  /** How many of them already have the maximum number of autoscalers of higher rank. */
-  readonly crowdedOut: number;
+  /** Returns how many of them already have the maximum number of autoscalers of higher rank. It visits each of them. */
+  readonly countCrowdedOut: () => number;
   readonly isTargetMissing: boolean;
   /** The problems of the target's selector, if the target exists. */
   readonly targetProblems: readonly Problem[];

@@ -27,21 +27,25 @@ export class ContainerAutoscalers {
   list(autoscaler: Autoscaler, pod: PodFacts): readonly Autoscaler[] {
     const names = listContainers(autoscaler, pod);
     if (names.length === 0) return NO_AUTOSCALERS;
-    if (autoscaler.containerName !== EVERY_CONTAINER) {
-      if (this.#single[0] !== autoscaler) this.#single = [autoscaler];
-      return this.#single;
-    }
-    if (this.#autoscaler !== autoscaler || this.#byContainer.size > MAX_CACHED_CONTAINERS) this.#byContainer.clear();
-    this.#autoscaler = autoscaler;
-    return names.map((name) => this.#find(autoscaler, name));
+    if (autoscaler.containerName !== EVERY_CONTAINER) return this.#listSingle(autoscaler);
+    return names.map((name) => this.find(autoscaler, name));
   }
 
-  #find(autoscaler: Autoscaler, containerName: string): Autoscaler {
+  /** Returns the entry for one container. */
+  find(autoscaler: Autoscaler, containerName: string): Autoscaler {
+    if (autoscaler.containerName !== EVERY_CONTAINER) return autoscaler;
+    if (this.#autoscaler !== autoscaler || this.#byContainer.size > MAX_CACHED_CONTAINERS) this.#byContainer.clear();
+    this.#autoscaler = autoscaler;
     const known = this.#byContainer.get(containerName);
     if (known !== undefined) return known;
     const entry = { ...autoscaler, containerName, key: toAutoscalerKey(autoscaler.uid, containerName) };
     this.#byContainer.set(containerName, entry);
     return entry;
+  }
+
+  #listSingle(autoscaler: Autoscaler): readonly Autoscaler[] {
+    if (this.#single[0] !== autoscaler) this.#single = [autoscaler];
+    return this.#single;
   }
 }
 
@@ -58,24 +62,69 @@ export function compareNames(a: Autoscaler, b: Autoscaler): number {
  */
 export function limitAutoscalers(autoscalers: readonly Autoscaler[], most: number): readonly Autoscaler[] {
   if (autoscalers.length <= most) return autoscalers;
-  const kept: Autoscaler[] = [];
-  for (const ofContainer of Map.groupBy(autoscalers, ({ containerName }) => containerName).values()) {
-    kept.push(...(ofContainer.length <= most ? ofContainer : selectTop(ofContainer, most)));
-  }
+  const best = new BestAutoscalers<Autoscaler>(most);
+  for (const one of autoscalers) best.add(one, one.containerName, one);
+  const kept = best.list((one) => one);
   return kept.length === autoscalers.length ? autoscalers : kept;
 }
 
-/** It does not sort the whole list: there can be thousands, and each new one asks again. */
-function selectTop(all: readonly Autoscaler[], most: number): readonly Autoscaler[] {
-  const first: Autoscaler[] = [];
-  for (const one of all) {
-    const last = first.at(-1);
-    if (first.length === most && last !== undefined && compareRanks(last, one) < 0) continue;
-    const at = first.findIndex((other) => compareRanks(one, other) < 0);
-    first.splice(at < 0 ? first.length : at, 0, one);
-    if (first.length > most) first.pop();
+/**
+ * Returns the autoscalers of the highest rank after those with the given uids were replaced by `own`, sorted by name.
+ * Returns `null` if one may take a free place that was left out before: all autoscalers of the pod have to be asked.
+ * Clauses: C12.
+ */
+export function replaceAutoscalers(
+  { kept, most }: { readonly kept: readonly Autoscaler[]; readonly most: number },
+  { uids, own }: { readonly uids: ReadonlySet<string>; readonly own: readonly Autoscaler[] },
+): readonly Autoscaler[] | null {
+  const rest: Autoscaler[] = [];
+  for (const one of kept) {
+    if (!uids.has(one.uid)) rest.push(one);
+    else if (isFull(kept, one.containerName, most) && !own.some((other) => isSameRank(other, one))) return null;
   }
-  return first;
+  const next = limitAutoscalers(rest.length === 0 ? own : own.length === 0 ? rest : [...rest, ...own], most);
+  return next.length < 2 ? next : next.toSorted(compareNames);
+}
+
+function isFull(autoscalers: readonly Autoscaler[], containerName: string, most: number): boolean {
+  return autoscalers.length >= most && autoscalers.filter((one) => one.containerName === containerName).length >= most;
+}
+
+function isSameRank(a: Autoscaler, b: Autoscaler): boolean {
+  return a.key === b.key && a.name === b.name && a.priority === b.priority && a.isWildcard === b.isWildcard;
+}
+
+/** The autoscalers of the highest rank for each container, at most `most`. Clauses: C12. */
+export class BestAutoscalers<Owner> {
+  readonly #most: number;
+  readonly #byContainer = new Map<string, { readonly autoscaler: Autoscaler; readonly owner: Owner }[]>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  add(autoscaler: Autoscaler, containerName: string, owner: Owner): void {
+    const best = this.#byContainer.get(containerName) ?? [];
+    if (best.length === 0) this.#byContainer.set(containerName, best);
+    const last = best.at(-1);
+    if (best.length >= this.#most && last !== undefined && compareRanks(last.autoscaler, autoscaler) < 0) return;
+    const at = best.findIndex((other) => compareRanks(autoscaler, other.autoscaler) < 0);
+    best.splice(at < 0 ? best.length : at, 0, { autoscaler, owner });
+    if (best.length > this.#most) best.pop();
+  }
+
+  /** Returns the owner of all, `null` if there are several or none. */
+  findOnlyOwner(): Owner | null {
+    const all = [...this.#byContainer.values()].flat();
+    return all[0] !== undefined && all.every(({ owner }) => owner === all[0]?.owner) ? all[0].owner : null;
+  }
+
+  /** Returns what `resolve` gives for each owner and container, sorted by name. */
+  list(resolve: (owner: Owner, containerName: string) => Autoscaler | null): readonly Autoscaler[] {
+    return [...this.#byContainer]
+      .flatMap(([containerName, best]) => best.flatMap(({ owner }) => resolve(owner, containerName) ?? []))
+      .sort(compareNames);
+  }
 }
 
 function compareRanks(a: Autoscaler, b: Autoscaler): number {

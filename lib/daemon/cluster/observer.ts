@@ -9,6 +9,7 @@ import type { PodFacts } from "../../model/pod.ts";
 import type { NamespaceLimits } from "../../model/pod_amounts.ts";
 import { NO_OPERATOR_LIMITS, type OperatorLimits } from "../../resources/pod_resource_autoscaler/parse.ts";
 import type { Clock } from "../../runtime/clock.ts";
+import { getComputeQueue } from "../../runtime/event_loop.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { CheckResult, OnFailure } from "../health.ts";
 import { ClusterCache } from "./cache.ts";
@@ -75,7 +76,7 @@ export interface ObserverListener {
 export interface Observer {
   readonly cache: Pick<
     ClusterCache,
-    "trackedPods" | "listAutoscalers" | "resolve" | "listPods" | "findSelector" | "podSets"
+    "trackedPods" | "findTracked" | "listAutoscalers" | "resolve" | "listPods" | "findSelector" | "podSets"
   >;
   /** ScaledObjects, HPAs and authentications; empty if they are not watched. */
   readonly scaledObjects: ScaledObjectCache;
@@ -134,6 +135,7 @@ export function createObserver(
   let serverVersion: string | null = null;
   const cache = new ClusterCache({
     requiresAnnotation,
+    compute: getComputeQueue(options.clock),
     ...(maxContenders !== undefined && { maxContenders }),
     onMoved(before, after) {
       nodeHeadroom.movePod(before, after);
@@ -207,7 +209,7 @@ export function createObserver(
     areNodesListed: () => isListed("nodes", ""),
     isKnown: ({ uid, namespace }) => cache.findAutoscaler(uid, namespace) !== null,
     // Each change of a pod or its autoscalers makes a new object.
-    isCurrent: (tracked) => cache.trackedPods.get(tracked.pod.uid) === tracked && mayDecide(tracked.pod.namespace),
+    isCurrent: (tracked) => cache.findTracked(tracked.pod.uid) === tracked && mayDecide(tracked.pod.namespace),
     canDecide: mayDecide,
     canReportStatus: (autoscaler) => isEnoughForStatus(autoscaler, isListed),
     findStale: (namespace) => findStaleResource(namespace, { cache, isKnown, isListed }),

@@ -60,7 +60,7 @@ export class SelectorIndex {
   readonly #options: SelectorIndexOptions;
   readonly #namespaces = new Map<string, NamespaceSets>();
   /** By pod uid, the sets that contain the pod. */
-  readonly #setsOf = new Map<string, readonly IndexedPodSet[]>();
+  readonly #setsOf = new Map<string, IndexedPodSet[]>();
 
   constructor(options: SelectorIndexOptions) {
     this.#options = options;
@@ -77,15 +77,15 @@ export class SelectorIndex {
     const namespace = (after ?? before)?.namespace;
     if (uid === undefined || namespace === undefined) return;
     const sets = this.#namespaces.get(namespace);
-    const setsBefore = this.#setsOf.get(uid) ?? NO_SETS;
-    const setsAfter = after === null || sets === undefined
-      ? NO_SETS
-      : before?.labels === after.labels
-      ? setsBefore
-      : findSets(sets, after.labels);
+    const setsBefore = this.#setsOf.get(uid) ?? [];
+    const isSame = before !== null && after !== null && before.labels === after.labels;
+    const setsAfter = isSame ? setsBefore : after === null || sets === undefined ? [] : findSets(sets, after.labels);
     if (setsAfter.length > 0) this.#setsOf.set(uid, setsAfter);
     else this.#setsOf.delete(uid);
-    for (const set of setsBefore) if (!setsAfter.includes(set)) this.#remove(set, uid);
+    if (!isSame) {
+      const kept = new Set(setsAfter);
+      for (const set of setsBefore) if (!kept.has(set)) this.#remove(set, uid);
+    }
     for (const set of setsAfter) if (after !== null) this.#put(set, after);
   }
 
@@ -121,7 +121,9 @@ export class SelectorIndex {
     for (const label of labels) inNamespace.byLabel.set(label, (inNamespace.byLabel.get(label) ?? new Set()).add(set));
     for (const pod of this.#options.listPods(namespace)) {
       if (!matches(selector, pod.labels)) continue;
-      this.#setsOf.set(pod.uid, [...this.#setsOf.get(pod.uid) ?? NO_SETS, set]);
+      const sets = this.#setsOf.get(pod.uid);
+      if (sets === undefined) this.#setsOf.set(pod.uid, [set]);
+      else sets.push(set);
       this.#put(set, pod);
     }
     return set;
@@ -129,9 +131,9 @@ export class SelectorIndex {
 
   #drop(set: IndexedPodSet): void {
     for (const uid of [...set.pods.keys()]) {
-      const rest = (this.#setsOf.get(uid) ?? NO_SETS).filter((one) => one !== set);
-      if (rest.length > 0) this.#setsOf.set(uid, rest);
-      else this.#setsOf.delete(uid);
+      const sets = this.#setsOf.get(uid) ?? [];
+      if (sets.includes(set)) sets.splice(sets.indexOf(set), 1);
+      if (sets.length === 0) this.#setsOf.delete(uid);
       this.#remove(set, uid);
     }
     const inNamespace = this.#namespaces.get(set.namespace);
@@ -193,7 +195,7 @@ export class PodSetScope implements Pick<SelectorIndex, "setsOf" | "acquire">, D
   }
 }
 
-function findSets(inNamespace: NamespaceSets, labels: PodFacts["labels"]): readonly IndexedPodSet[] {
+function findSets(inNamespace: NamespaceSets, labels: PodFacts["labels"]): IndexedPodSet[] {
   const found: IndexedPodSet[] = [];
   for (const set of inNamespace.others) if (matches(set.selector, labels)) found.push(set);
   for (const [key, value] of Object.entries(labels)) {

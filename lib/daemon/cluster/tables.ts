@@ -27,6 +27,10 @@ export class Table<T> {
     return this.#rows.get(place)?.get(key) ?? null;
   }
 
+  count(place: string): number {
+    return this.#rows.get(place)?.size ?? 0;
+  }
+
   set(place: string, key: string, row: T): void {
     const inPlace = this.#rows.get(place) ?? new Map<string, T>();
     this.#rows.set(place, inPlace.set(key, row));

@@ -35,6 +35,8 @@ interface PodControllerOptions {
   readonly dryRun: boolean;
   /** False while the namespace's autoscalers may not all be known. Its pods are not evaluated then. */
   readonly canDecide: (namespace: string) => boolean;
+  /** Returns the pod with the autoscalers that it has now; `null` = it is not tracked. */
+  readonly findCurrent: (tracked: TrackedPod) => TrackedPod | null;
   /** Headroom, limits and versions. */
   readonly surroundings: Surroundings;
   /** An evaluation threw. The pod is not changed before its next evaluation; the other pods continue. */
@@ -106,7 +108,9 @@ export class PodController implements AsyncDisposable {
       const { namespace } = tracked.pod;
       const canDecide = verdicts.get(namespace) ?? this.#options.canDecide(namespace);
       verdicts.set(namespace, canDecide);
-      if (canDecide) this.#evaluateOne(tracked, observe);
+      // Thousands of pods are matched in slices, and this one may not be yet.
+      const current = canDecide ? this.#options.findCurrent(tracked) : null;
+      if (current !== null) this.#evaluateOne(current, observe);
     }
   }
 

@@ -51,11 +51,12 @@ export function toStatusFacts(
 ): StatusFacts {
   const { autoscaler, status, generation, problems, warnings } = parsed;
   const { selector, matched, tracked } = resolution;
+  const crowdedOut = resolution.countCrowdedOut();
   return {
     generation,
     stale,
     problems,
-    warnings: resolution.crowdedOut === 0 ? warnings : [...warnings, toCrowdWarning(resolution)],
+    warnings: crowdedOut === 0 ? warnings : [...warnings, toCrowdWarning(crowdedOut)],
     paused: autoscaler?.paused ?? false,
     missingTarget: describeMissing(parsed, resolution),
     selector: selector?.source ?? null,
@@ -74,7 +75,7 @@ export function toStatusFacts(
   };
 }
 
-function toCrowdWarning({ crowdedOut }: Resolution): Problem {
+function toCrowdWarning(crowdedOut: number): Problem {
   const pods = crowdedOut === 1 ? "1 of its pods has" : `${crowdedOut} of its pods have`;
   return {
     path: "spec.priority",

@@ -388,7 +388,7 @@ Deno.test("Inventory asks so many autoscalers of one container, those of the hig
   ];
   for (const one of all) inventory.setAutoscaler(one);
   assertEquals(book.take().at(-1), "web-1: a every z", "a and z of main, every of aux");
-  const crowded = () => all.map((one) => inventory.resolve(one).crowdedOut);
+  const crowded = () => all.map((one) => inventory.resolve(one).countCrowdedOut());
   assertEquals(crowded(), [0, 0, 1, 0]);
   inventory.removeAutoscaler(all[3] ?? autoscaler());
   assertEquals([book.take(), crowded()], [["web-1: b every z"], [0, 0, 0, 0]], "it takes the place that is free");

@@ -48,7 +48,10 @@ Deno.test("findSpecNotice() names what pods lack, one container or all (L50)", (
 
 Deno.test("toStatusFacts() warns of pods for which too many others go first", () => {
   const warningsOf = (crowdedOut: number) =>
-    toStatusFacts(autoscalerFacts(), statusSources({ resolution: { ...UNRESOLVED, crowdedOut } }))
+    toStatusFacts(
+      autoscalerFacts(),
+      statusSources({ resolution: { ...UNRESOLVED, countCrowdedOut: () => crowdedOut } }),
+    )
       .warnings.map(({ path, message }) => `${path}: ${message}`);
   assertEquals(warningsOf(0), []);
   assertEquals(warningsOf(2), [
