@@ -273,16 +273,20 @@ export class ClusterCache {
 
   async #workInSlices(compute: RunQueued): Promise<void> {
     this.#isQueued = true;
-    while (this.#waiting.size > 0) {
-      await compute(() => {
-        let visits = VISITS_PER_SLICE;
-        for (const [uid, waiting] of this.#waiting) {
-          if (visits <= 0) break;
-          visits -= this.#settle(uid, waiting);
-        }
-      });
+    try {
+      while (this.#waiting.size > 0) {
+        await compute(() => {
+          let visits = VISITS_PER_SLICE;
+          for (const [uid, waiting] of this.#waiting) {
+            if (visits <= 0) break;
+            visits -= this.#settle(uid, waiting);
+          }
+        });
+      }
+    } finally {
+      // After an error, the next change goes on with the pods that still wait.
+      this.#isQueued = false;
     }
-    this.#isQueued = false;
   }
 
   /** Finds the autoscalers of a waiting pod. Returns how many autoscalers were visited, and at least 1. */

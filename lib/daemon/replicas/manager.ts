@@ -163,7 +163,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
   const getWorkloadPod = createGetWorkloadPod({
     metered,
     templates,
-    tracked: cache.trackedPods,
+    findTracked: (uid) => cache.findTracked(uid),
     findPodState: options.findPodState,
   });
   const parts: ControllerParts = {

@@ -127,7 +127,7 @@ export function createComputeUsage({ compute, getWorkloadPod }: ComputeUsageOpti
 interface WorkloadPodsOptions {
   readonly metered: Pick<MeteredPods, "get">;
   readonly templates: Templates;
-  readonly tracked: ReadonlyMap<string, TrackedPod>;
+  readonly findTracked: (uid: string) => TrackedPod | null;
   readonly findPodState: (uid: string) => ReadableState | null;
 }
 
@@ -148,9 +148,9 @@ const NO_TEMPLATE = { revision: null, template: null };
 /** Returns `null` where no autoscaler tracks the pod, or before its first evaluation. */
 function findVertical(
   { uid }: PodFacts,
-  { tracked, findPodState }: WorkloadPodsOptions,
+  { findTracked, findPodState }: WorkloadPodsOptions,
 ): { readonly state: ReadableState; readonly matching: readonly Autoscaler[] } | null {
-  const matching = tracked.get(uid)?.autoscalers;
+  const matching = findTracked(uid)?.autoscalers;
   const state = matching === undefined ? null : findPodState(uid);
   return matching === undefined || state === null ? null : { state, matching };
 }

@@ -170,6 +170,57 @@ Deno.test("what changes between two slices is matched as it is in the end, once 
   assertEquals(changed.filter((uid) => uid === "pod-500"), ["pod-500"]);
 });
 
+Deno.test("an error in one slice leaves no pod without its autoscalers after the next change", async () => {
+  const rejected: unknown[] = [];
+  const onRejection = (event: PromiseRejectionEvent) => {
+    event.preventDefault();
+    rejected.push(event.reason);
+  };
+  globalThis.addEventListener("unhandledrejection", onRejection);
+  try {
+    const run = crowded();
+    let failing = "";
+    const jobs: (() => void)[] = [];
+    const compute: RunQueued = (job) => {
+      const { promise, resolve, reject } = Promise.withResolvers<never>();
+      jobs.push(() => {
+        try {
+          resolve(job() as never);
+        } catch (error) {
+          reject(error);
+        }
+      });
+      return promise;
+    };
+    const cache = new ClusterCache({
+      requiresAnnotation: false,
+      compute,
+      onChanged({ pod }) {
+        if (pod.uid === failing) throw new Error("no");
+      },
+      onDropped() {},
+    });
+    const finish = async () => {
+      for (let turn = 0; jobs.length > 0 && turn < 1000; turn++) {
+        jobs.shift()?.();
+        await new Promise((resolve) => setTimeout(resolve));
+      }
+    };
+    await fill({ ...run, cache });
+    await finish();
+    failing = "pod-500";
+    cache.removeAutoscaler(run.own(0));
+    await finish();
+    assertEquals(rejected.map(String), ["Error: no"]);
+    assertEquals(cache.trackedPods.get("pod-999")?.autoscalers[0]?.name, "a-00", "it still waits");
+    cache.setPod(web(1000));
+    await finish();
+    assertEquals(cache.trackedPods.get("pod-999")?.autoscalers[0]?.name, "a-01");
+  } finally {
+    globalThis.removeEventListener("unhandledrejection", onRejection);
+  }
+});
+
 const SELECTORS = ["app=a", "app=b", "app in (a,b)", "!tier"];
 
 const autoscalers = fc.record({
