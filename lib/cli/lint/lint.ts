@@ -18,7 +18,8 @@ export async function lint(options: LintOptions): Promise<number> {
   writeOutput(formatReport(report, { format: options.format, style: getStdoutStyle(options.color, options.noColor) }));
   for (const failure of report.failures) writeError(failure);
   for (const one of report.unchecked) writeError(`not checked: ${one}`);
-  writeError(summarize(report));
+  // Without an object, "0 errors" would read as if the files or the cluster were fine.
+  if (report.failures.length === 0 || report.checked.size > 0) writeError(summarize(report));
   if (report.failures.length > 0) return EXIT.unusable;
   const isGood = report.checked.size > 0 && report.findings.every(({ level }) => level !== "error");
   return isGood ? EXIT.ok : EXIT.failed;

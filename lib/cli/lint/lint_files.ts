@@ -101,11 +101,29 @@ function lintSource({ name: file, text }: Source, namespace: string): LintedSour
   });
   return {
     file,
-    findings: [...refused.map((fault) => toRefusal(fault, file)), ...linted.flatMap(({ findings }) => findings)],
+    findings: [
+      ...describeRefused(refused, text).map((fault) => toRefusal(fault, file)),
+      ...linted.flatMap(({ findings }) => findings),
+    ],
     named: linted.map(({ named }) => named),
     objects: parseKnownObjects(objects.map(({ value }) => value), namespace),
     others: objects.length - linted.length,
   };
+}
+
+/** What only a template of Helm has: an action of it, such as `{{- if .Values.a }}` or `{{ .Release.Name }}`. */
+const TEMPLATE_ACTION = /\{\{-?\s*(if|else|end|range|with|define|include|template|toYaml|[.$][\w.]*)\b/;
+
+/** The faults of a file. One replaces those of a Helm template, which is YAML only after Helm has rendered it. */
+function describeRefused<Fault extends Problem & { readonly place: Place }>(
+  faults: readonly Fault[],
+  text: string,
+): readonly (Problem & { readonly place: Place })[] {
+  const at = TEMPLATE_ACTION.exec(text)?.index;
+  if (faults.length === 0 || at === undefined) return faults;
+  const before = text.slice(0, at).split("\n");
+  const message = "this is a Helm template: check what Helm makes of it, `helm template CHART | podfit lint -f -`";
+  return [{ path: "", message, place: { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 } }];
 }
 
 function toRefusal({ path, message, place }: Problem & { readonly place: Place }, file: string): Finding {

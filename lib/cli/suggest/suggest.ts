@@ -62,9 +62,13 @@ async function watchCluster(options: SuggestOptions): Promise<readonly ObservedW
   await using server = await connectTo(options.server, ending.signal);
   const namespace = options.namespace ?? server.namespace;
   const { workload } = options;
-  const found = workload === null
-    ? await listWorkloads(server, namespace, ending.signal)
-    : [await fetchWorkload(server, { ...workload, namespace }, ending.signal)];
+  const fetched = workload === null
+    ? listWorkloads(server, namespace, ending.signal)
+    : fetchWorkload(server, { ...workload, namespace }, ending.signal).then((one) => [one]);
+  // A cluster that does not answer is no fault of podfit: one line, and no stack.
+  const found = await fetched.catch((error: unknown) => {
+    throw error instanceof StartError ? error : toStartError(error);
+  });
   const running = found.filter(({ pods }) => pods.length > 0);
   if (running.length === 0) {
     const what = workload === null ? "workload" : `${workload.kind}/${workload.name}`;

@@ -8,7 +8,7 @@ import { parseAll } from "../../../lib/runtime/yaml.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { ClusterRun } from "../../support/cluster_run.ts";
 import { serveFullCluster } from "../../support/embedded/full_cluster.ts";
-import { runPodfit } from "../../support/podfit_process.ts";
+import { findClosedPort, runPodfit } from "../../support/podfit_process.ts";
 
 const POLICY = {
   pollInterval: "10s",
@@ -338,6 +338,13 @@ Deno.test("podfit lint --cluster asks the cluster of a kubeconfig, and ends with
     await cluster.client.create("/apis/apps/v1/namespaces/default/deployments", deployment());
     const good = await run("--kubeconfig", path, "-o", "json");
     assertEquals([good.code, JSON.parse(good.stdout).findings], [0, []]);
+    await Deno.writeTextFile(
+      path,
+      cluster.kubeconfig().replaceAll(/https?:\/\/[^\s"]+/g, `http://127.0.0.1:${findClosedPort()}`),
+    );
+    const dead = await run("--kubeconfig", path);
+    assertEquals([dead.code, dead.stdout, dead.complaints.length], [2, "", 1]);
+    assertStringIncludes(dead.complaints[0] ?? "", "Cannot reach API server");
     const none = await run("--kubeconfig", "/no/such", "-f", "deploy/quickstart.yaml");
     assertEquals(none.code, 2);
     assertStringIncludes(none.complaints[0] ?? "", "/no/such");

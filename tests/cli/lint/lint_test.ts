@@ -88,6 +88,24 @@ Deno.test("podfit lint keeps a finding on its line, whatever a field is named", 
   assert(!/[\p{Cc}\u2028]/u.test(errors[0] ?? ""), errors[0]);
 });
 
+Deno.test("podfit lint says once that a file is a Helm template, at its first action, and what to lint instead", async () => {
+  const message = "error: this is a Helm template: check what Helm makes of it, " +
+    "`helm template CHART | podfit lint -f -` [unreadable]\n";
+  const cases: readonly (readonly [place: string, text: string])[] = [
+    ["1:1", `{{- if .Values.enabled }}\n${EXAMPLE}{{- end }}\n`],
+    ["3:9", "apiVersion: v1\nmetadata:\n  name: {{ .Release.Name }}\n"],
+    ["3:5", 'kind: A\nmetadata:\n    {{- include "labels" . | nindent 4 }}\n'],
+  ];
+  for (const [place, text] of cases) {
+    const { code, stdout } = await lint(["-f", "-"], text);
+    assertEquals([code, stdout], [1, `<stdin>:${place}: ${message}`]);
+  }
+  const broken = await lint(["-f", "-"], "a: {{ b }\n");
+  assertStringIncludes(broken.stdout, "Cannot read YAML: ");
+  const quoted = await lint(["-f", "-"], `${EXAMPLE}---\nkind: A\ntext: "{{ .Values.a }}"\n`);
+  assertEquals(quoted.stdout.includes("Helm"), false);
+});
+
 function lint(args: readonly string[], stdin?: string): Promise<Ending> {
   return runPodfit({ args: ["lint", ...args], permissions: "lint", ...(stdin !== undefined && { stdin }) });
 }

@@ -17,6 +17,7 @@ import { createProxySource } from "../../../lib/usage/kubelet/fetch_summary.ts";
 import { watchKubelets } from "../../../lib/usage/kubelet/watch.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { ClusterRun } from "../../support/cluster_run.ts";
+import { findClosedPort, runPodfit, writeKubeconfig } from "../../support/podfit_process.ts";
 import { DEPLOYMENT, STEP } from "../simulate/files.ts";
 
 const OPTIONS: SuggestOptions = {
@@ -161,4 +162,16 @@ Deno.test("fetchWorkload() says what is not there", async () => {
     found instanceof StartError && /Cannot read what to suggest for: .*"gone" not found/.test(found.message),
     String(found),
   );
+});
+
+Deno.test("podfit suggest says in one line that the cluster cannot be reached, and ends with 2", async () => {
+  await using kubeconfig = await writeKubeconfig(`http://127.0.0.1:${findClosedPort()}`);
+  for (const workload of [["deploy/web"], ["--all"]]) {
+    const { code, stdout, complaints } = await runPodfit({
+      args: ["suggest", ...workload, "--kubeconfig", kubeconfig.path],
+      permissions: "start",
+    });
+    assertEquals([code, stdout, complaints.length], [2, "", 1], complaints.join("\n"));
+    assertStringIncludes(complaints[0] ?? "", "podfit: Cannot reach API server");
+  }
 });
