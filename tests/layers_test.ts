@@ -109,7 +109,19 @@ function toFolder(file: string): string {
   return file.slice(0, file.lastIndexOf("/"));
 }
 
-const COMMANDS = ["run", "demo", "explain", "top", "record", "replay", "lint", "simulate", "suggest", "completion"];
+const COMMANDS = [
+  "run",
+  "demo",
+  "explain",
+  "top",
+  "record",
+  "replay",
+  "lint",
+  "sample",
+  "simulate",
+  "suggest",
+  "completion",
+];
 
 Deno.test("a command imports no other command, and what commands share imports no command", async () => {
   const arrows = listFileArrows(await readGraph(await listSources()));

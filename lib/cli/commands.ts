@@ -13,6 +13,7 @@ import { createExplainCommand } from "./explain/options.ts";
 import { createLintCommand } from "./lint/options.ts";
 import { createRecordCommand } from "./record/options.ts";
 import { createReplayCommand } from "./replay/options.ts";
+import { createSampleCommand } from "./sample/options.ts";
 import { createSimulateCommand } from "./simulate/options.ts";
 import { createSuggestCommand } from "./suggest/options.ts";
 import { createTopCommand } from "./top/options.ts";
@@ -34,6 +35,7 @@ export function createCommands(perform: Perform): (context: CommandContext) => r
     createLintCommand(context, on(async (options) => await (await import("./lint/lint.ts")).lint(options))),
     createRecordCommand(context, on(async (options) => await (await import("./record/record.ts")).record(options))),
     createReplayCommand(context, on(async (options) => await (await import("./replay/replay.ts")).replay(options))),
+    createSampleCommand(context, on(async (options) => await (await import("./sample/sample.ts")).sample(options))),
     createSimulateCommand(
       context,
       on(async (options) => await (await import("./simulate/simulate.ts")).simulate(options)),

@@ -129,6 +129,10 @@ chartTest("values that contradict each other are refused, with what to change", 
       /mode: node-local manages only a part of them: set mode: ce/,
     ],
     [{ mode: "sidecar", scaledObjects: { enabled: true } }, /scaledObjects\.enabled needs all pods of a workload/],
+    [{ mode: "sidecar", sample: { enabled: true } }, /sample\.enabled needs a podfit that runs/],
+    ...[{ watchNamespaces: ["shop"] }, { excludeNamespaces: ["default"] }].map((values) =>
+      [{ ...values, sample: { enabled: true } }, /in namespace default, which podfit does not manage/] as const
+    ),
     [{ serviceAccount: { create: false } }, /serviceAccount\.create: false needs serviceAccount\.name/],
     [{ metrics: { auth: true }, podMonitor: { enabled: true } }, /needs podMonitor\.tokenSecret\.name/],
     [
@@ -256,6 +260,93 @@ chartTest("the notes of each mode begin with three commands, and name the label 
     assertEquals(notes.includes("pod-security.kubernetes.io/enforce=privileged"), mode === "node-local", mode);
   }
 });
+
+async function readNotes(values: Values): Promise<string> {
+  const { code, stdout, stderr } = await runHelm(
+    ["install", "podfit", CHART, "--namespace", "podfit", "--dry-run=client", "--hide-notes=false"],
+    values,
+  );
+  assertEquals([code, code === 0 ? "" : stderr], [0, ""]);
+  return stdout.slice(stdout.indexOf("NOTES:"));
+}
+
+chartTest("the notes say what to try next: the sample where it is installed, else how to install it", async () => {
+  const without = await readNotes({});
+  assertMatch(without, /^ {2}helm upgrade podfit CHART .* --set sample\.enabled=true$/m);
+  const given = await readNotes({ sample: { enabled: true } });
+  assert(!given.includes("sample.enabled=true"), given);
+  assertMatch(given, /pods\/\$POD:8080\/proxy\/set\?cpu=300m"$/m);
+  assertMatch(given, /kubectl get podresourceautoscaler podfit-sample --namespace podfit --watch$/m);
+});
+
+chartTest("the notes say what False in METRICS means where podfit checks certificates of kubelets", async () => {
+  const expected = {
+    true: [{}, { mode: "node-local", statsSource: "kubelet" }, { statsSource: "auto" }],
+    false: [
+      { kubelet: { insecureTls: true } },
+      { kubelet: { ca: { secret: { name: "ca" } } } },
+      { statsSource: "metrics-api" },
+      { mode: "node-local" },
+      { mode: "sidecar" },
+    ],
+  };
+  for (const [isTold, cases] of Object.entries(expected)) {
+    for (const values of cases) {
+      const notes = await readNotes(values);
+      const found = /If METRICS is False[^]*kind, k3d and kubeadm[^]*--set kubelet\.insecureTls=true$/m.test(notes);
+      assertEquals(String(found), isTold, JSON.stringify(values));
+    }
+  }
+});
+
+chartTest(
+  "the notes name every definition that an uninstall leaves, and how pods get back to their template",
+  async () => {
+    for (const scaledObjects of [{ enabled: false }, { enabled: true }, { enabled: true, installDefinitions: false }]) {
+      for (const keep of [true, false]) {
+        const values = { scaledObjects, crds: { keep } };
+        const objects = parseObjects(await renderText({ values }));
+        const kept = objects.filter(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"] === "keep");
+        const notes = await readNotes(values);
+        const named = [...notes.matchAll(/^ {2}kubectl delete crd (.*)$/gm)].flatMap(([, names = ""]) =>
+          names.split(" ")
+        );
+        assertEquals(named.toSorted(), kept.map(({ metadata: { name } }) => name).toSorted(), JSON.stringify(values));
+        assertEquals(notes.includes("kubectl delete scaledobjects"), scaledObjects.enabled);
+        assertStringIncludes(notes, "helm uninstall podfit --namespace podfit --wait");
+        assertMatch(notes, /kubectl rollout restart deployment\/NAME$/m);
+        assertMatch(notes, /the Lease podfit, .*\n\n {2}kubectl delete namespace podfit$/m);
+      }
+    }
+    assertStringIncludes(await readNotes({ mode: "sidecar" }), "leaves the Leases podfit-sidecar");
+  },
+);
+
+chartTest(
+  "the sample has podfit's image and an autoscaler, which a first install makes after the definition",
+  async () => {
+    const values = { sample: { enabled: true }, image: { repository: "registry.example/podfit", tag: "2" } };
+    const objects = parseObjects(await renderText({ values }));
+    const [workload, autoscaler] = ["Deployment", "PodResourceAutoscaler"].map((kind) =>
+      objects.find((one) => one.kind === kind && one.metadata.name === "podfit-sample")
+    );
+    const { containers: [container] } = workload?.["spec"].template.spec;
+    assertEquals(container.image, "registry.example/podfit:2");
+    assertEquals(container.args[0], "sample");
+    assertEquals(autoscaler?.["spec"].target, { kind: "deployment", name: "podfit-sample" });
+    assertEquals(autoscaler?.metadata.annotations?.["helm.sh/hook"], "post-install,post-upgrade");
+    // No pod of the sample is one of podfit's, for Services, budgets and policies.
+    const own = objects.find((one) => one.kind === "Deployment" && one.metadata.name === "podfit");
+    const { matchLabels } = own?.["spec"].selector;
+    const labels = workload?.["spec"].template.metadata.labels;
+    assert(Object.entries(matchLabels).some(([name, value]) => labels[name] !== value));
+    const known = await renderText({ values, args: ["--api-versions", DEFINED] });
+    const adopted = parseObjects(known).find(({ kind }) => kind === "PodResourceAutoscaler");
+    assertEquals(adopted?.metadata.annotations, undefined);
+  },
+);
+
+const DEFINED = "keda.kedify.io/v1alpha1/PodResourceAutoscaler";
 
 chartTest(
   "the notes warn where readers of metrics send tokens in clear, and name the audience that limits the harm",

@@ -1,6 +1,8 @@
 /** Are the committed manifests, and the copies in the chart, what `deno task render` makes? */
-import { assertEquals } from "#assert";
+import { assert, assertEquals } from "#assert";
+import { createSampleCommand, type SampleOptions } from "../../lib/cli/sample/options.ts";
 import { parseAll } from "../../lib/runtime/yaml.ts";
+import { parseAmount } from "../../lib/units/quantity.ts";
 import project from "../../deno.json" with { type: "json" };
 import { COPIES, MANIFESTS, renderManifest } from "../../tools/render.ts";
 import { parseObjects } from "../../tools/helm.ts";
@@ -85,6 +87,27 @@ Deno.test("the example of a sidecar runs by the account, the image and the label
   const { spec: autoscaler } = objects.find(({ kind }) => kind === "PodResourceAutoscaler");
   assertEquals(autoscaler.excludeContainers, [podfit.name]);
 });
+
+Deno.test("the quick start and the example of a sidecar need no image but podfit's, and the program takes their flags", async () => {
+  for (const path of ["deploy/quickstart.yaml", "deploy/sidecar-example.yaml"]) {
+    const objects = parseAll(await readText(path)) as Json[];
+    const { initContainers = [], containers } = objects.find(({ kind }) => kind === "Deployment").spec.template.spec;
+    const images = [...initContainers, ...containers].map(({ image }: Json) => image);
+    assertEquals(new Set(images), new Set([`localhost/podfit:${project.version}`]), path);
+    const [{ args: [command, ...flags], securityContext, resources }] = containers;
+    assertEquals(command, "sample");
+    const taken: SampleOptions[] = [];
+    const sample = createSampleCommand(CONTEXT, (options) => Promise.resolve(void taken.push(options)));
+    await sample.parseAsync(flags, { from: "user" });
+    assertEquals(taken.map(({ start }) => start), [{ cpuMillicores: 40, memoryBytes: 0 }], path);
+    // The load that a request may set fits the memory limit, next to what the program needs itself.
+    const limit = parseAmount(resources.limits.memory, "memory");
+    assert(limit.ok && (taken[0]?.max.memoryBytes ?? Infinity) + 128 * 2 ** 20 <= limit.amount, path);
+    assertEquals([securityContext.runAsNonRoot, securityContext.capabilities], [true, { drop: ["ALL"] }], path);
+  }
+});
+
+const CONTEXT = { toComplaint: (text: string) => text, getEnv: () => undefined };
 
 function readText(path: string): Promise<string> {
   return Deno.readTextFile(new URL(path, ROOT));

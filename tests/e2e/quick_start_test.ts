@@ -10,7 +10,7 @@ const OWN_CLUSTER = "task --quiet cluster:up";
 
 scenario("the README's way from source ends in a visible resize", {
   // Its podfit looks after all namespaces.
-  needs: { alone: true, images: "load", kubelet: "signed", freeMillicores: 200, pods: 1 },
+  needs: { alone: true, podfitImage: true, kubelet: "signed", freeMillicores: 200, pods: 1 },
   realOnly: "its commands start a cluster and podfit as processes of their own",
   async run() {
     const atEnd = "kubectl delete --ignore-not-found --wait=false -f deploy/quickstart.yaml";

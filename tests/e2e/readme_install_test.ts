@@ -9,7 +9,7 @@ import { scenario } from "./support/needs.ts";
 import { readBlocks, runInShell } from "./support/readme.ts";
 import { waitForNothingLeft } from "./support/release.ts";
 
-const NEEDS = { alone: true, images: "load", podfitImage: true, cgroups: true, freeMillicores: 300, pods: 4 } as const;
+const NEEDS = { alone: true, podfitImage: true, cgroups: true, freeMillicores: 300, pods: 4 } as const;
 const DEFINITION = "podresourceautoscalers.keda.kedify.io";
 const AT_END = [
   "rm -f podfit.tar",

@@ -26,6 +26,7 @@ const VERSIONS: Readonly<Record<string, string>> = {
   Namespace: "v1",
   NetworkPolicy: "networking.k8s.io/v1",
   PodDisruptionBudget: "policy/v1",
+  PodResourceAutoscaler: "keda.kedify.io/v1alpha1",
   PodMonitor: "monitoring.coreos.com/v1",
   PrometheusRule: "monitoring.coreos.com/v1",
   ResourceQuota: "v1",

@@ -27,6 +27,22 @@ app.kubernetes.io/component: {{ get (dict "central" "controller" "node-local" "a
 
 {{- define "podfit.labels" -}}
 {{ include "podfit.selectorLabels" . }}
+{{ include "podfit.releaseLabels" . }}
+{{- end }}
+
+{{/* The labels that select the pods of the sample. */}}
+{{- define "podfit.sampleSelectorLabels" -}}
+app.kubernetes.io/name: {{ include "podfit.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: sample
+{{- end }}
+
+{{- define "podfit.sampleLabels" -}}
+{{ include "podfit.sampleSelectorLabels" . }}
+{{ include "podfit.releaseLabels" . }}
+{{- end }}
+
+{{- define "podfit.releaseLabels" -}}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
@@ -100,6 +116,14 @@ Takes (list $ "name in that chart" "own name").
 {{- end }}
 {{- if and .Values.scaledObjects.enabled (ne $mode "central") }}
 {{- fail (printf "scaledObjects.enabled needs all pods of a workload, and mode: %s manages only a part of them: set mode: central, or leave it out here" $mode) }}
+{{- end }}
+{{- if .Values.sample.enabled }}
+{{- if eq $mode "sidecar" }}
+{{- fail "sample.enabled needs a podfit that runs, and mode: sidecar runs none: apply deploy/sidecar-example.yaml, or leave it out here" }}
+{{- end }}
+{{- if or (has .Release.Namespace .Values.excludeNamespaces) (and .Values.watchNamespaces (not (has .Release.Namespace .Values.watchNamespaces))) }}
+{{- fail (printf "sample.enabled creates the sample in namespace %s, which podfit does not manage: see watchNamespaces and excludeNamespaces" .Release.Namespace) }}
+{{- end }}
 {{- end }}
 {{- if and (eq $mode "central") (gt (int .Values.replicas) 1) (not .Values.leaderElection.enabled) }}
 {{- fail "replicas above 1 without leaderElection.enabled would all resize: set replicas: 1, or leave leader election on" }}

@@ -99,7 +99,7 @@ export function parseMs(written: FlagValue): number {
 /** Returns a quantity above zero, in millicores or bytes. Throws a StartError. */
 export function parseSize(written: FlagValue, resource: Resource): number {
   const parsed = parseAmount(written.text, resource);
-  if (!parsed.ok || parsed.amount === 0) {
+  if (!parsed.ok || parsed.amount <= 0) {
     throw refuse(written, `write a quantity such as ${resource === "cpu" ? "8 or 500m" : "64Gi"}`);
   }
   return parsed.amount;
