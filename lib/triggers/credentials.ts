@@ -6,6 +6,13 @@
  */
 import type { AuthenticationRef, ExternalTrigger } from "../model/scaled_object.ts";
 import type { Authentication } from "../resources/trigger_authentication/trigger_authentication.ts";
+import {
+  type Audience,
+  type CredentialRules,
+  findDestinationFault,
+  findNamespaceFault,
+  toAudience,
+} from "../resources/trigger_authentication/use.ts";
 import { quote } from "../units/untrusted.ts";
 import {
   createFindEntry,
@@ -14,7 +21,7 @@ import {
   type Found,
   listEnvContainers,
 } from "./container_env.ts";
-import { resolveAuth } from "./request.ts";
+import { resolveAuth, toTriggerRequest } from "./request.ts";
 import type { TriggerParameters } from "./value.ts";
 
 /**
@@ -72,20 +79,32 @@ export function createTriggerCredentials(namespace: string, fetchCredentials: Fe
   return { get, forget };
 }
 
-const NO_CREDENTIALS: ResolvedCredentials = { kind: "resolved", credentials: {} };
+const NO_CREDENTIALS: ResolvedCredentials = { kind: "resolved", credentials: {}, audience: null };
 
 function toId({ kind, name }: AuthenticationRef): string {
   return `${kind} ${name}`;
 }
 
-/** A missing parameter of its authentication mode is treated like a missing secret. */
+/**
+ * A missing parameter of its authentication mode is treated like a missing secret, and so are credentials that may not
+ * go where the trigger asks.
+ */
 function checkParameters(
   { source, metricName }: ExternalTrigger,
   resolved: ResolvedCredentials & { kind: "resolved" },
 ): ResolvedCredentials {
   if (source.kind === "cron" || source.kind === "kubernetes-workload") return resolved;
-  const auth = resolveAuth(source, resolved.credentials);
-  return auth.ok ? resolved : { kind: "missing", message: `Cannot read trigger "${metricName}": ${auth.cause}` };
+  const refuse = (cause: string): ResolvedCredentials => {
+    return { kind: "missing", message: `Cannot read trigger "${metricName}": ${cause}` };
+  };
+  const resolution = resolveAuth(source, resolved.credentials);
+  if (!resolution.ok) return refuse(resolution.cause);
+  const { auth } = resolution;
+  const { audience } = resolved;
+  if (audience === null || (auth.headers.length === 0 && auth.query === null)) return resolved;
+  const built = toTriggerRequest(source, { auth, now: 0, userAgent: "" });
+  const fault = built.ok ? findDestinationFault(audience, built.request.url) : built.cause;
+  return fault === null ? resolved : refuse(fault);
 }
 
 interface ResolveOptions {
@@ -93,6 +112,7 @@ interface ResolveOptions {
   readonly namespace: string;
   /** PODFIT_CLUSTER_OBJECT_NAMESPACE. */
   readonly clusterNamespace: string;
+  readonly rules: CredentialRules;
   readonly fetchSecret: FetchObject;
   readonly fetchConfigMap: FetchObject;
   /** Fetches the ScaledObject's target; called only if `env` is used. */
@@ -109,21 +129,28 @@ export type TargetResult =
 
 /** Messages name objects, keys and variables, and never quote their values. */
 export type ResolvedCredentials =
-  | { readonly kind: "resolved"; readonly credentials: TriggerParameters }
-  /** Something does not exist: nothing is written until it does. */
+  | {
+    readonly kind: "resolved";
+    readonly credentials: TriggerParameters;
+    /** `null` = there are no credentials. */
+    readonly audience: Audience | null;
+  }
+  /** Something does not exist, or may not be used: nothing is written until that changes. */
   | { readonly kind: "missing"; readonly message: string }
   /** Something could not be read, for example because a right is missing. */
   | { readonly kind: "failed"; readonly message: string };
 
 /**
  * Returns the parameters of an authentication. Secrets are in the ScaledObject's namespace; those of a
- * ClusterTriggerAuthentication are only in podfit's own. Rejects only with the signal's reason. Clauses: R16.
+ * ClusterTriggerAuthentication are only in the operator's. Rejects only with the signal's reason. Clauses: R16.
  */
 export async function resolveCredentials(
   authentication: Authentication,
   options: ResolveOptions,
 ): Promise<ResolvedCredentials> {
-  const { namespace, clusterNamespace } = options;
+  const { namespace, clusterNamespace, rules } = options;
+  const fault = findNamespaceFault(authentication, namespace, rules);
+  if (fault !== null) return { kind: "missing", message: fault };
   const secretsIn = authentication.kind === "ClusterTriggerAuthentication" ? clusterNamespace : namespace;
   const findSecret = createFindEntry({ ...options, namespace: secretsIn });
   const findVariable = createFindTargetVariable(authentication, options);
@@ -146,7 +173,8 @@ export async function resolveCredentials(
     if (found.kind !== "found") return refuseParameter(authentication, { parameter, found, absent });
     credentials.set(parameter, found.text);
   }
-  return { kind: "resolved", credentials: Object.fromEntries(credentials) };
+  const parameters = Object.fromEntries(credentials);
+  return { kind: "resolved", credentials: parameters, audience: toAudience(authentication, { rules, parameters }) };
 }
 
 type FindVariable = (name: string, containerName: string | null) => Promise<Found>;

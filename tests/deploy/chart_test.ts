@@ -182,6 +182,27 @@ chartTest("the definitions of keda.sh come with replicas, unless KEDA's are ther
   }
 });
 
+chartTest("a place of credentials is a namespace, or a namespace with names of secrets, each once (R95)", async () => {
+  const refused: readonly unknown[] = [
+    "Shop",
+    "*",
+    { namespace: "shop" },
+    { namespace: "shop", names: [] },
+    { namespace: "shop", names: ["a/b"] },
+    { namespace: "shop", names: ["a", "a"] },
+    { namespace: "shop", names: ["a"], keys: ["b"] },
+    { names: ["a"] },
+    7,
+  ];
+  const render = (secretNamespaces: readonly unknown[]) =>
+    renderText({ values: { scaledObjects: { enabled: true, secretNamespaces } } }).then(() => "", String);
+  for (const one of refused) assertMatch(await render([one]), /secretNamespaces/, JSON.stringify(one));
+  assertStringIncludes(
+    await render(["shop", { namespace: "shop", names: ["a"] }]),
+    'scaledObjects.secretNamespaces names namespace "shop" twice: put its names into one entry',
+  );
+});
+
 chartTest("what triggers ask is let through, with the look-up of its name", async () => {
   const egress = async (networkPolicy: Values) => {
     const objects = parseObjects(await renderText({ values: { networkPolicy: { enabled: true, ...networkPolicy } } }));

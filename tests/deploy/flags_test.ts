@@ -103,7 +103,17 @@ const CASES: Readonly<Record<string, readonly [Values, (options: RunOptions) => 
   "scaledObjects, which are off (R1)": [
     { scaledObjects: { clusterObjectNamespace: "ops" } },
     ({ scaledObjects, clusterObjectNamespace }) => [scaledObjects, clusterObjectNamespace],
-    [false, null],
+    [false, "podfit-credentials"],
+  ],
+  "scaledObjects, as KEDA treats credentials (R16)": [
+    { scaledObjects: { enabled: true, clusterCredentialsAnywhere: true, plainHttpCredentials: true } },
+    (all) => [all.clusterCredentialsAnywhere, all.plainHttpCredentials, all.requireSecretLabel],
+    [true, true, false],
+  ],
+  "scaledObjects with labelled secrets (R16)": [
+    { scaledObjects: { enabled: true, requireSecretLabel: true } },
+    (all) => [all.clusterCredentialsAnywhere, all.plainHttpCredentials, all.requireSecretLabel],
+    [false, false, true],
   ],
   "kubelet.ca": [
     { kubelet: { ca: { secret: { name: "ca" } } } },

@@ -131,6 +131,24 @@ const CASES: Readonly<Record<string, readonly [Values, Rights]>> = {
       },
     },
   ],
+  "central with replicas and credentials by name (R95)": [
+    {
+      scaledObjects: {
+        enabled: true,
+        secretNamespaces: [{ namespace: "shop", names: ["token", "ca"] }, "podfit-credentials"],
+      },
+      watchNamespaces: ["shop"],
+      statsSource: "metrics-api",
+    },
+    {
+      "podfit/podfit": {
+        "*": [NODES, CLUSTER_AUTHENTICATIONS],
+        shop: [...ALL, USAGE, ...REPLICAS, ...SCALE, "secrets[token ca]: get", "configmaps[token ca]: get"],
+        "podfit-credentials": CREDENTIALS,
+        podfit: LEASE,
+      },
+    },
+  ],
   "central whose replicas are off, whatever else is said of them (R1, R95)": [
     { scaledObjects: { transferHpas: true, secretNamespaces: ["shop"], clusterObjectNamespace: "ops" } },
     { ...podfit([...ALL, BUDGETS, NODES], [TOKEN, ...LEASE]), ...KUBELET },

@@ -259,6 +259,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   replicasets: "/apis/apps/v1",
   podresourceautoscalers: "/apis/keda.kedify.io/v1alpha1",
   scaledobjects: "/apis/keda.sh/v1alpha1",
+  clustertriggerauthentications: "/apis/keda.sh/v1alpha1",
   triggerauthentications: "/apis/keda.sh/v1alpha1",
   horizontalpodautoscalers: "/apis/autoscaling/v2",
   poddisruptionbudgets: "/apis/policy/v1",
@@ -267,6 +268,7 @@ const GROUPS: Readonly<Record<string, string>> = {
 function toPath(name: string): string {
   const [second = "", first = "", namespace = "default"] = name.split("/").reverse();
   if (first === "nodes" || first === "namespaces") return `/api/v1/${first}/${second}`;
+  if (first === "clustertriggerauthentications") return `${GROUPS[first]}/${first}/${second}`;
   return `${GROUPS[first] ?? "/api/v1"}/namespaces/${namespace}/${first}/${second}`;
 }
 

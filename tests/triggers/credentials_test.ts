@@ -20,7 +20,7 @@ Deno.test("resolveCredentials() reads secrets of a ClusterTriggerAuthentication 
   const secrets = [{ parameter: "token", name: "prom", key: "token" }];
   const kind = "ClusterTriggerAuthentication";
   const both = world({ "shop/prom": { token: "the tenant's" }, "podfit/prom": { token: "podfit's" } });
-  assertEquals(await both.resolve({ kind, secrets }), resolved({ token: "podfit's" }));
+  assertEquals(await both.resolve({ kind, secrets }), resolved({ token: "podfit's" }, kind));
   assertEquals(both.asked, ["secret podfit/prom"]);
   const tenant = world({ "shop/prom": { token: "the tenant's" } });
   assertEquals((await tenant.resolve({ kind, secrets })).kind, "missing");
@@ -350,6 +350,7 @@ function world(secrets: Readonly<Record<string, Entries>>, more: More = {}) {
   const options = {
     namespace: "shop",
     clusterNamespace: "podfit",
+    rules: { goAnywhere: true, overPlainHttp: true },
     fetchSecret: read("secret", secrets, (text) => new TextEncoder().encode(text).toBase64()),
     fetchConfigMap: read("config map", more.configMaps ?? {}, (text) => text),
     fetchTarget: (): Promise<TargetResult> => {
@@ -371,13 +372,15 @@ function world(secrets: Readonly<Record<string, Entries>>, more: More = {}) {
 }
 
 function authenticationOf(own: Partial<Authentication>): Authentication {
-  return { kind: "TriggerAuthentication", namespace: "shop", name: "auth", secrets: [], env: [], ...own };
+  const use = { allowedHosts: null, allowedNamespaces: null, allowsPlainHttp: false };
+  return { kind: "TriggerAuthentication", namespace: "shop", name: "auth", secrets: [], env: [], ...use, ...own };
 }
 
 function deployment(container: object): unknown {
   return { spec: { template: { spec: { containers: [{ name: "main", ...container }] } } } };
 }
 
-function resolved(credentials: Entries): ResolvedCredentials {
-  return { kind: "resolved", credentials };
+/** With rules that let them go everywhere. */
+function resolved(credentials: Entries, kind: Authentication["kind"] = "TriggerAuthentication"): ResolvedCredentials {
+  return { kind: "resolved", credentials, audience: { kind, name: "auth", hosts: null, overPlainHttp: true } };
 }

@@ -338,5 +338,5 @@ function failed(message: string): TriggerAnswer {
 }
 
 function credentials(token: string): ResolvedCredentials {
-  return { kind: "resolved", credentials: { token } };
+  return { kind: "resolved", credentials: { token }, audience: null };
 }

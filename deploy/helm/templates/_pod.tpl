@@ -33,6 +33,9 @@
 {{- with .Values.scaledObjects.maxDeactivationsPerMinute }}
 {{- $args = append $args (printf "--max-deactivations-per-minute=%v" .) }}
 {{- end }}
+{{- if .Values.scaledObjects.clusterCredentialsAnywhere }}{{ $args = append $args "--cluster-credentials-anywhere" }}{{ end }}
+{{- if .Values.scaledObjects.plainHttpCredentials }}{{ $args = append $args "--plain-http-credentials" }}{{ end }}
+{{- if .Values.scaledObjects.requireSecretLabel }}{{ $args = append $args "--require-secret-label" }}{{ end }}
 {{- end }}
 {{- if .Values.dryRun }}{{ $args = append $args "--dry-run" }}{{ end }}
 {{- if .Values.metrics.auth }}{{ $args = append $args "--metrics-auth" }}{{ end }}

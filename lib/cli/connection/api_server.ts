@@ -96,30 +96,57 @@ export function openUsage(server: ApiServer, { clock, namespaces }: UsageOptions
   };
 }
 
+/** The flags of the daemon about replicas. */
+interface ReplicasFlags extends Required<Pick<ReplicasSettings, "kedaDeactivation" | "maxDeactivationsPerMinute">> {
+  readonly scaledObjects: boolean;
+  readonly clusterObjectNamespace: string;
+  readonly clusterCredentialsAnywhere: boolean;
+  readonly plainHttpCredentials: boolean;
+  readonly requireSecretLabel: boolean;
+  /** Bytes; `null` = the default. */
+  readonly maxTriggerAnswer: number | null;
+}
+
+/**
+ * Not podfit's own namespace: there are other secrets, such as its certificate. Who may read secrets of triggers must
+ * not read those.
+ */
+export const DEFAULT_CLUSTER_OBJECT_NAMESPACE = "podfit-credentials";
+
+/** For commands without these flags. */
+export const SAFE_REPLICAS_FLAGS: Omit<ReplicasFlags, "scaledObjects"> = {
+  clusterObjectNamespace: DEFAULT_CLUSTER_OBJECT_NAMESPACE,
+  clusterCredentialsAnywhere: false,
+  plainHttpCredentials: false,
+  requireSecretLabel: false,
+  maxTriggerAnswer: null,
+  kedaDeactivation: false,
+  maxDeactivationsPerMinute: null,
+};
+
 /** Replicas are set only on request, and only then their modules are loaded. Clauses: R1. */
 export async function createReplicasOptions(
-  { scaledObjects, clusterObjectNamespace, maxTriggerAnswer = null, kedaDeactivation, maxDeactivationsPerMinute }:
-    & {
-      readonly scaledObjects: boolean;
-      readonly clusterObjectNamespace: string | null;
-      /** Bytes; `null` = the default. */
-      readonly maxTriggerAnswer?: number | null;
-    }
-    & Required<Pick<ReplicasSettings, "kedaDeactivation" | "maxDeactivationsPerMinute">>,
-  { server, clock, send }: {
-    readonly server: Pick<ApiServer, "namespace">;
+  options: ReplicasFlags,
+  { clock, send }: {
     readonly clock: Clock;
     readonly send: SendToTrigger;
   },
 ): Promise<Pick<DaemonOptions, "replicas">> {
-  if (!scaledObjects) return {};
+  if (!options.scaledObjects) return {};
   const { createReplicasManager: create } = await import("../../daemon/replicas/manager.ts");
   const { createAskTrigger } = await import("../../triggers/http_trigger.ts");
-  const limits = maxTriggerAnswer === null ? {} : { maxAnswerBytes: maxTriggerAnswer };
+  const limits = options.maxTriggerAnswer === null ? {} : { maxAnswerBytes: options.maxTriggerAnswer };
   const ask = createAskTrigger({ clock, send, version: VERSION, ...limits });
+  const { clusterObjectNamespace, kedaDeactivation, maxDeactivationsPerMinute } = options;
+  const credentialRules = {
+    goAnywhere: options.clusterCredentialsAnywhere,
+    overPlainHttp: options.plainHttpCredentials,
+    needLabel: options.requireSecretLabel,
+  };
   const replicas = {
     create,
-    clusterObjectNamespace: clusterObjectNamespace ?? server.namespace,
+    clusterObjectNamespace,
+    credentialRules,
     ask,
     kedaDeactivation,
     maxDeactivationsPerMinute,

@@ -12,7 +12,7 @@ import type { WatchUsage } from "../../usage/source.ts";
 import { decideSize } from "../../vertical/decide.ts";
 import type { Subject } from "../command/parse_values.ts";
 import { VERSION } from "../command/process.ts";
-import { createReplicasOptions } from "../connection/api_server.ts";
+import { createReplicasOptions, SAFE_REPLICAS_FLAGS } from "../connection/api_server.ts";
 import { DebugError, type DebugSource } from "../connection/records.ts";
 import { findTargetName, isPodNameOf } from "../explanation/explain_workload.ts";
 
@@ -49,13 +49,10 @@ export async function collectRecords(options: CollectOptions): Promise<readonly 
     if (isEnough(lines)) ending.abort();
   };
   const send = () => Promise.reject(new Error("triggers are not asked without a podfit that runs"));
-  const settings = {
-    scaledObjects: looksAtReplicas,
-    clusterObjectNamespace: null,
-    kedaDeactivation: false,
-    maxDeactivationsPerMinute: null,
-  };
-  const replicas = await createReplicasOptions(settings, { server, clock, send });
+  const replicas = await createReplicasOptions({ ...SAFE_REPLICAS_FLAGS, scaledObjects: looksAtReplicas }, {
+    clock,
+    send,
+  });
   const daemon = createDaemon({
     ...toQuietOptions(options),
     ...(replicas.replicas &&

@@ -27,6 +27,7 @@ import {
   parseWhole,
 } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";
+import { DEFAULT_CLUSTER_OBJECT_NAMESPACE } from "../connection/api_server.ts";
 
 /** A flag with its variable, as --help shows it. */
 export interface FlagRow {
@@ -251,10 +252,33 @@ export const FLAGS = {
     flag: "--cluster-object-namespace",
     value: "<name>",
     variable: "PODFIT_CLUSTER_OBJECT_NAMESPACE",
+    help: "namespace of the secrets that ClusterTriggerAuthentications name",
+    fallback: DEFAULT_CLUSTER_OBJECT_NAMESPACE,
+    parse: required(parseNamespace),
+  },
+  clusterCredentialsAnywhere: {
+    flag: "--cluster-credentials-anywhere",
+    value: null,
+    variable: "PODFIT_CLUSTER_CREDENTIALS_ANYWHERE",
     help:
-      "namespace of the secrets that ClusterTriggerAuthentications name (default: that of the service account, or of " +
-      "the context)",
-    parse: optional(parseNamespace),
+      "send the credentials of a ClusterTriggerAuthentication without annotations to any host, for any namespace, " +
+      "as KEDA does; without this flag podfit.dev/allowed-hosts and podfit.dev/allowed-namespaces must name them",
+    parse: isOn,
+  },
+  plainHttpCredentials: {
+    flag: "--plain-http-credentials",
+    value: null,
+    variable: "PODFIT_PLAIN_HTTP_CREDENTIALS",
+    help: "send credentials of authentications over plain HTTP too, as KEDA does; without this flag only those " +
+      'annotated podfit.dev/allow-plain-http: "true"',
+    parse: isOn,
+  },
+  requireSecretLabel: {
+    flag: "--require-secret-label",
+    value: null,
+    variable: "PODFIT_REQUIRE_SECRET_LABEL",
+    help: 'use only secrets with the label podfit.dev/trigger: "true" for triggers',
+    parse: isOn,
   },
   maxTriggerAnswer: {
     flag: "--max-trigger-answer",

@@ -100,7 +100,7 @@ async function runEnabled(shell: RunContext): Promise<void> {
     ignoresDisruptionBudgets: options.ignoreDisruptionBudgets,
     instance: getOwnName(options),
     ...createLeaseOptions(options, server),
-    ...await createReplicasOptions(options, { server, clock, send: triggers.send }),
+    ...await createReplicasOptions(options, { clock, send: triggers.send }),
     ...(flightRecorder !== null && { flightRecorder }),
     clock,
     random: Math.random,

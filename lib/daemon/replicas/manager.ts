@@ -46,7 +46,7 @@ import { createQueryLimits, TRIGGER_BUDGET } from "./query_limits.ts";
 import { createScaleClient } from "./scale_client.ts";
 import { createComputeUsage, createCountPods, createGetWorkloadPod, MeteredPods, TargetPods } from "./target_pods.ts";
 import { createTemplates } from "./templates.ts";
-import { createFetchCredentials } from "./triggers.ts";
+import { createFetchCredentials, type DaemonCredentialRules, SAFE_CREDENTIAL_RULES } from "./triggers.ts";
 
 /** How replicas are set. */
 export interface ReplicasSettings {
@@ -54,6 +54,8 @@ export interface ReplicasSettings {
   readonly create: typeof createReplicasManager;
   /** Where the secrets of ClusterTriggerAuthentications are. */
   readonly clusterObjectNamespace: string;
+  /** The safe ones by default. */
+  readonly credentialRules?: DaemonCredentialRules;
   /** How triggers are asked over the network. */
   readonly ask: AskTrigger;
   /** `--keda-deactivation`; false unless given. */
@@ -226,6 +228,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
       clock,
       objects,
       clusterObjectNamespace: settings.clusterObjectNamespace,
+      credentialRules: settings.credentialRules ?? SAFE_CREDENTIAL_RULES,
       findTarget: () => rows.get(uid)?.controller.facts.scaledObject ?? null,
     });
     const reader = createTriggerReader({

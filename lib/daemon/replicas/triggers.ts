@@ -5,6 +5,7 @@
 import type { ApiClient } from "../../kube/client.ts";
 import { getErrorMessage, toApiError } from "../../kube/errors.ts";
 import type { Clock } from "../../runtime/clock.ts";
+import { type CredentialRules, SAFE_RULES } from "../../resources/trigger_authentication/use.ts";
 import type { FetchObject, ObjectResult } from "../../triggers/container_env.ts";
 import { type FetchCredentials, resolveCredentials, type TargetResult } from "../../triggers/credentials.ts";
 import { isRecord } from "../../units/untrusted.ts";
@@ -12,22 +13,34 @@ import type { ScaledObjectCache } from "../cluster/scaled_objects.ts";
 import { REQUEST_TIMEOUT_MS, type TargetPlace } from "./scale_client.ts";
 import { fetchTemplate, toTemplateSource } from "./templates.ts";
 
+/** Which secrets may be read, and where credentials may go. */
+export interface DaemonCredentialRules extends CredentialRules {
+  /** Only secrets with the label `podfit.dev/trigger: "true"` are used. */
+  readonly needLabel: boolean;
+}
+
+export const SAFE_CREDENTIAL_RULES: DaemonCredentialRules = { ...SAFE_RULES, needLabel: false };
+
+const SECRET_LABEL = "podfit.dev/trigger";
+
 interface CredentialsOptions {
   readonly client: Pick<ApiClient, "core">;
   readonly clock: Clock;
   readonly objects: Pick<ScaledObjectCache, "findAuthentication">;
   /** Where the secrets of ClusterTriggerAuthentications are. */
   readonly clusterObjectNamespace: string;
+  readonly credentialRules: DaemonCredentialRules;
   /** Returns the object's target now, or `null` while the object is invalid. */
   readonly findTarget: () => TargetPlace | null;
 }
 
 /** Returns a function for one object that resolves a TriggerAuthentication to parameters. Clauses: R16. */
 export function createFetchCredentials(options: CredentialsOptions): FetchCredentials {
-  const { client: { core }, objects, clusterObjectNamespace: clusterNamespace } = options;
+  const { client: { core }, objects, clusterObjectNamespace: clusterNamespace, credentialRules: rules } = options;
   const fetchSecret = createFetchObject(options, "secrets", async (init) => {
     const { data, error, response } = await core.GET("/api/v1/namespaces/{namespace}/secrets/{name}", init);
-    return { entries: data?.data, error, response };
+    const isUsable = !rules.needLabel || data?.metadata?.labels?.[SECRET_LABEL] === "true";
+    return { entries: data?.data, refusal: isUsable ? null : NO_LABEL, error, response };
   });
   const fetchConfigMap = createFetchObject(options, "configmaps", async (init) => {
     const { data, error, response } = await core.GET("/api/v1/namespaces/{namespace}/configmaps/{name}", init);
@@ -44,6 +57,7 @@ export function createFetchCredentials(options: CredentialsOptions): FetchCreden
     const of = {
       namespace,
       clusterNamespace,
+      rules,
       fetchSecret,
       fetchConfigMap,
       fetchTarget: (signal: AbortSignal) => fetchTarget(options, signal),
@@ -54,6 +68,8 @@ export function createFetchCredentials(options: CredentialsOptions): FetchCreden
   };
 }
 
+const NO_LABEL = `it lacks the label that podfit needs (--require-secret-label); label it ${SECRET_LABEL}=true`;
+
 type GetInit = {
   readonly params: { readonly path: { readonly namespace: string; readonly name: string } };
   readonly signal: AbortSignal;
@@ -61,6 +77,8 @@ type GetInit = {
 
 interface EntriesResponse {
   readonly entries: Record<string, string> | undefined;
+  /** Why the object may not be used, and what to do. */
+  readonly refusal?: string | null;
   readonly error?: unknown;
   readonly response: Response;
 }
@@ -74,8 +92,9 @@ function createFetchObject(
     using timeout = clock.timeout(REQUEST_TIMEOUT_MS);
     try {
       const init = { params: { path: { namespace, name } }, signal: AbortSignal.any([signal, timeout.signal]) };
-      const { entries, error, response } = await get(init);
+      const { entries, refusal = null, error, response } = await get(init);
       if (response.status === 404) return { kind: "missing" };
+      if (response.ok && refusal !== null) return { kind: "failed", cause: refusal };
       if (response.ok) return { kind: "found", entries: isRecord(entries) ? entries : {} };
       const advice = response.status === 403 ? `; grant get of ${resource} in namespace "${namespace}"` : "";
       return { kind: "failed", cause: `${toApiError(response, error).message}${advice}` };

@@ -5,12 +5,13 @@
  */
 import type { AuthenticationRef } from "../../model/scaled_object.ts";
 import { ANY_TEXT, type Fields, NAME_RULE, openFields, SERVER_TEXT, warnOfUnknown } from "../../units/fields.ts";
+import { type AuthenticationUse, parseUse } from "./use.ts";
 import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
 
-/** A valid one. If a parameter has several sources, the last one of `env` and then `secrets` counts. */
-export interface Authentication {
+/** A valid one with what its annotations say. If a parameter has several sources, the last one of `env` and then `secrets` counts. */
+export interface Authentication extends AuthenticationUse {
   readonly kind: AuthenticationRef["kind"];
-  /** `null` for a ClusterTriggerAuthentication: its secrets are in podfit's own namespace. */
+  /** `null` for a ClusterTriggerAuthentication: its secrets are in the namespace that the operator names. */
   readonly namespace: string | null;
   readonly name: string;
   /** secretTargetRef. */
@@ -65,12 +66,14 @@ export function parseAuthentication(object: unknown): AuthenticationFacts {
   const kind = root.word("kind", ["TriggerAuthentication", "ClusterTriggerAuthentication"]) ??
     INVALID_AUTHENTICATION.kind;
   root.require(["metadata", "spec"]);
-  const seen = { kind, ...parseObjectMetadata(root.object("metadata", null), kind) };
+  const metadata = root.object("metadata", null);
+  const seen = { kind, ...parseObjectMetadata(metadata, kind) };
+  const use = parseUse(metadata?.object("annotations", null) ?? null);
   const spec = root.object("spec", null);
   const parameters = spec === null ? null : parseSources(spec, warnings);
   if (parameters === null || problems.length > 0) return { ...nothing, ...seen };
   const { namespace, name } = seen;
-  return { ...nothing, ...seen, authentication: { kind, namespace, name, ...parameters } };
+  return { ...nothing, ...seen, authentication: { kind, namespace, name, ...use, ...parameters } };
 }
 
 const INVALID_AUTHENTICATION: AuthenticationFacts = {

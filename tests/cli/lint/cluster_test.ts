@@ -43,7 +43,7 @@ function deployment(resources: Json = { requests: { cpu: "100m", memory: "64Mi" 
 
 const PROMETHEUS = {
   type: "prometheus",
-  metadata: { serverAddress: "http://prometheus:9090", query: "up", threshold: "10", authModes: "bearer" },
+  metadata: { serverAddress: "https://prometheus:9090", query: "up", threshold: "10", authModes: "bearer" },
   authenticationRef: { name: "prom" },
 };
 
@@ -219,6 +219,36 @@ Deno.test("lint names authentications and secrets that triggers miss, by one req
   const good = await lint(run);
   assertEquals(linesOf(good.report), []);
   assert(!JSON.stringify(good.report).includes("c2VjcmV0"));
+});
+
+Deno.test("lint warns of credentials that the daemon would not send (R16, R96)", async () => {
+  await using run = await ClusterRun.start();
+  await run.defineKeda();
+  const kind = "ClusterTriggerAuthentication";
+  const toTrigger = (serverAddress: string) => ({
+    ...PROMETHEUS,
+    metadata: { ...PROMETHEUS.metadata, serverAddress },
+    authenticationRef: { name: "prom", kind },
+  });
+  const create = (annotations: Json) => ({
+    apiVersion: "keda.sh/v1alpha1",
+    kind,
+    metadata: { name: "prom", annotations },
+    spec: { secretTargetRef: [{ parameter: "bearerToken", name: "token", key: "token" }] },
+  });
+  await run.create(deployment(), scaledObject("web", [toTrigger("http://prometheus:9090")]), create({}));
+  const said = async () => (await lint(run)).report.findings.filter(({ rule }) => rule === "authentication-refused");
+  const path = "spec.triggers[0].authenticationRef";
+  const annotate = (annotations: Json) =>
+    run.patch("clustertriggerauthentications/prom", { metadata: { annotations } });
+  assertEquals((await said()).map((one) => [one.level, one.path]), [["warning", path]]);
+  assertStringIncludes((await said())[0]?.message ?? "", "podfit.dev/allowed-namespaces");
+  await annotate({ "podfit.dev/allowed-namespaces": "*", "podfit.dev/allowed-hosts": "*.svc" });
+  assertStringIncludes((await said())[0]?.message ?? "", "does not name this host");
+  await annotate({ "podfit.dev/allowed-hosts": "prometheus" });
+  assertStringIncludes((await said())[0]?.message ?? "", "over plain HTTP");
+  await annotate({ "podfit.dev/allow-plain-http": "true" });
+  assertEquals(await said(), []);
 });
 
 Deno.test("lint says of a ScaledObject what the daemon would say of who sets its replicas", async () => {

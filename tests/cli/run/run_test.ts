@@ -1,6 +1,6 @@
 /** What does the program do that was started, without a cluster: disabled, asked for its version or its help? */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
-import { createReplicasOptions } from "../../../lib/cli/connection/api_server.ts";
+import { createReplicasOptions, SAFE_REPLICAS_FLAGS } from "../../../lib/cli/connection/api_server.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { runPodfit, serveApi, startPodfit, writeKubeconfig } from "../../support/podfit_process.ts";
 
@@ -30,15 +30,19 @@ Deno.test("podfit help COMMAND prints what COMMAND --help prints", async () => {
   assertStringIncludes((await runPodfit({ args: ["help", "run"] })).stdout, "PODFIT_NAMESPACE");
 });
 
-const LIMITS = { kedaDeactivation: false, maxDeactivationsPerMinute: null };
-
-Deno.test("readReplicas() hands replicas on only where they are asked for, with podfit's own namespace unless named (R1)", async () => {
-  const shell = { server: { namespace: "podfit" }, clock: systemClock, send: () => Promise.reject(new Error("asked")) };
-  const read = async (scaledObjects: boolean, clusterObjectNamespace: string | null) =>
-    (await createReplicasOptions({ scaledObjects, clusterObjectNamespace, ...LIMITS }, shell)).replicas
-      ?.clusterObjectNamespace;
-  assertEquals([await read(false, null), await read(false, "ops")], [undefined, undefined]);
-  assertEquals([await read(true, null), await read(true, "ops")], ["podfit", "ops"]);
+Deno.test("createReplicasOptions() hands replicas on only where they are asked for, with the rules of the flags (R1, R16)", async () => {
+  const shell = { clock: systemClock, send: () => Promise.reject(new Error("asked")) };
+  assertEquals(await createReplicasOptions({ ...SAFE_REPLICAS_FLAGS, scaledObjects: false }, shell), {});
+  const read = async (flags: Partial<typeof SAFE_REPLICAS_FLAGS>) => {
+    const { replicas } = await createReplicasOptions({ ...SAFE_REPLICAS_FLAGS, scaledObjects: true, ...flags }, shell);
+    return [replicas?.clusterObjectNamespace, replicas?.credentialRules];
+  };
+  const safe = { goAnywhere: false, overPlainHttp: false, needLabel: false };
+  assertEquals(await read({}), ["podfit-credentials", safe]);
+  assertEquals(await read({ clusterObjectNamespace: "ops" }), ["ops", safe]);
+  assertEquals((await read({ clusterCredentialsAnywhere: true }))[1], { ...safe, goAnywhere: true });
+  assertEquals((await read({ plainHttpCredentials: true }))[1], { ...safe, overPlainHttp: true });
+  assertEquals((await read({ requireSecretLabel: true }))[1], { ...safe, needLabel: true });
 });
 
 Deno.test("podfit without PRA_ENABLED asks nobody, answers health and metrics and says how to enable (C14)", async () => {

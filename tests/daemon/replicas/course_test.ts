@@ -167,7 +167,7 @@ Deno.test("podfit takes a target over from the HPA that is named, and one that c
 Deno.test("an HPA is not taken over before the credentials of the triggers are there (R76)", async () => {
   const asked = {
     type: "metrics-api",
-    metadata: { url: "http://metrics/", valueLocation: "value", targetValue: "1", authMode: "bearer" },
+    metadata: { url: "https://metrics/", valueLocation: "value", targetValue: "1", authMode: "bearer" },
     authenticationRef: { name: "key" },
   };
   await using run = await ReplicasRun.start([

@@ -204,7 +204,10 @@ Deno.test("an object is polled at once when what stood in its way is gone (R7, R
     metadata: { name: "auth", namespace: "default" },
     spec: { secretTargetRef: [{ parameter: "bearerToken", name: "token", key: "value" }] },
   };
-  const trigger = { ...prometheus({ authModes: "bearer" }), authenticationRef: { name: "auth" } };
+  const trigger = {
+    ...prometheus({ serverAddress: "https://prometheus", authModes: "bearer" }),
+    authenticationRef: { name: "auth" },
+  };
   const polled = (run: ReplicasRun) =>
     run.passes.filter(({ input: { observation } }) => observation.kind === "poll").length;
   await using run = await ReplicasRun.start([

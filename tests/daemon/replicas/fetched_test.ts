@@ -3,10 +3,16 @@
  * Clauses: R16, R82.
  */
 import { assertEquals, assertStringIncludes } from "#assert";
-import { createFetchCredentials } from "../../../lib/daemon/replicas/triggers.ts";
+import {
+  createFetchCredentials,
+  type DaemonCredentialRules,
+  SAFE_CREDENTIAL_RULES,
+} from "../../../lib/daemon/replicas/triggers.ts";
 import { ScaledObjectCache } from "../../../lib/daemon/cluster/scaled_objects.ts";
 import { createTemplates } from "../../../lib/daemon/replicas/templates.ts";
 import { createClient } from "../../../lib/kube/client.ts";
+import type { ResolvedCredentials } from "../../../lib/triggers/credentials.ts";
+import type { TriggerParameters } from "../../../lib/triggers/value.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { parseAuthentication } from "../../../lib/resources/trigger_authentication/trigger_authentication.ts";
 import type { Json } from "../../support/api_objects.ts";
@@ -39,6 +45,7 @@ function open(objects: Readonly<Record<string, Json | 403>>) {
 function readToken(
   kind: "TriggerAuthentication" | "ClusterTriggerAuthentication",
   secrets: Readonly<Record<string, Json | 403>>,
+  rules: Partial<DaemonCredentialRules> = {},
 ) {
   const { asked, client, clock, signal } = open(secrets);
   const objects = new ScaledObjectCache();
@@ -54,9 +61,14 @@ function readToken(
     clock,
     objects,
     clusterObjectNamespace: "podfit",
+    credentialRules: { goAnywhere: true, overPlainHttp: true, needLabel: false, ...rules },
     findTarget: () => PLACE,
   });
   return { asked, read: (name = "auth") => read({ namespace: "shop", ref: { kind, name } }, signal) };
+}
+
+function parametersOf(found: ResolvedCredentials): TriggerParameters | string {
+  return found.kind === "resolved" ? found.credentials : found.message;
 }
 
 const SECRET = { data: { value: btoa("s3cret") } };
@@ -67,10 +79,10 @@ Deno.test("secrets are read in the object's namespace, and those of the cluster'
     "/api/v1/namespaces/podfit/secrets/token": SECRET,
   };
   const own = readToken("TriggerAuthentication", all);
-  assertEquals(await own.read(), { kind: "resolved", credentials: { bearerToken: "theirs" } });
+  assertEquals(parametersOf(await own.read()), { bearerToken: "theirs" });
   assertEquals(own.asked, ["/api/v1/namespaces/shop/secrets/token"]);
   const cluster = readToken("ClusterTriggerAuthentication", all);
-  assertEquals(await cluster.read(), { kind: "resolved", credentials: { bearerToken: "s3cret" } });
+  assertEquals(parametersOf(await cluster.read()), { bearerToken: "s3cret" });
   assertEquals(cluster.asked, ["/api/v1/namespaces/podfit/secrets/token"]);
 });
 
@@ -79,6 +91,17 @@ Deno.test("a secret or an authentication that is not there is missing, and one t
   assertEquals((await readToken("TriggerAuthentication", {}).read("other")).kind, "missing");
   const forbidden = await readToken("TriggerAuthentication", { "/api/v1/namespaces/shop/secrets/token": 403 }).read();
   assertStringIncludes(forbidden.kind === "failed" ? forbidden.message : "", "grant get of secrets");
+});
+
+Deno.test("where the operator asks for a label, a secret without it is not used (R16)", async () => {
+  const path = "/api/v1/namespaces/shop/secrets/token";
+  const read = async (labels: Json, needLabel: boolean) =>
+    await readToken("TriggerAuthentication", { [path]: { ...SECRET, metadata: { labels } } }, { needLabel }).read();
+  assertEquals(parametersOf(await read({ "podfit.dev/trigger": "true" }, true)), { bearerToken: "s3cret" });
+  assertEquals(parametersOf(await read({}, false)), { bearerToken: "s3cret" });
+  const refused = await read({ "podfit.dev/trigger": "no" }, true);
+  assertEquals(refused.kind, "failed");
+  assertStringIncludes(String(parametersOf(refused)), "label it podfit.dev/trigger=true");
 });
 
 Deno.test("variables without containerName are the first container's, whatever envSourceContainerName says (R16)", async () => {
@@ -104,12 +127,11 @@ Deno.test("variables without containerName are the first container's, whatever e
     clock,
     objects,
     clusterObjectNamespace: "podfit",
+    credentialRules: SAFE_CREDENTIAL_RULES,
     findTarget: () => place,
   });
-  assertEquals(await read({ namespace: "shop", ref: { kind: "TriggerAuthentication", name: "auth" } }, signal), {
-    kind: "resolved",
-    credentials: { bearerToken: "first's", apiKey: "second's" },
-  });
+  const found = await read({ namespace: "shop", ref: { kind: "TriggerAuthentication", name: "auth" } }, signal);
+  assertEquals(parametersOf(found), { bearerToken: "first's", apiKey: "second's" });
 });
 
 function template(cpu: string): Json {

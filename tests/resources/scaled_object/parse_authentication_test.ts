@@ -17,7 +17,16 @@ Deno.test("parseAuthentication() reads parameters of secrets and of the environm
     kind: "TriggerAuthentication",
     namespace: "shop",
     name: "prom",
-    authentication: { kind: "TriggerAuthentication", namespace: "shop", name: "prom", secrets: SECRETS, env: ENV },
+    authentication: {
+      kind: "TriggerAuthentication",
+      namespace: "shop",
+      name: "prom",
+      allowedHosts: null,
+      allowedNamespaces: null,
+      allowsPlainHttp: false,
+      secrets: SECRETS,
+      env: ENV,
+    },
     problems: [],
     warnings: [],
   });
