@@ -12,6 +12,7 @@ import type { ClientRequest, IncomingMessage } from "node:http";
 import type { Agent } from "node:https";
 import { abortable } from "../runtime/tasks.ts";
 import type { Answer } from "./body.ts";
+import { hostOf, parseIp } from "../units/address.ts";
 import type { ClientCertificate } from "./config/credential.ts";
 
 /**
@@ -96,11 +97,34 @@ export class UnverifiedClient implements Disposable {
   }
 }
 
+/**
+ * Sends one GET to this address, whatever the host of the URL is; over https it accepts any certificate. Its connection
+ * ends with the answer. Rejects, or errors the body, when the signal aborts.
+ */
+export async function sendUnverifiedOnce(
+  url: URL,
+  { address, headers, signal }: UnverifiedRequest & { readonly address: string },
+): Promise<StatusAnswer> {
+  const isTls = url.protocol === "https:";
+  const { Agent, request } = isTls ? await import("node:https") : await import("node:http");
+  signal.throwIfAborted();
+  const isName = parseIp(hostOf(url)) === null;
+  const options = {
+    agent: new Agent({ keepAlive: false, ...(isTls && { rejectUnauthorized: false, ca: [] }) }),
+    hostname: address,
+    headers: { ...headers, host: url.host },
+    ...(isTls && { servername: isName ? url.hostname : "" }),
+  };
+  return await answerOf(request(url, options), signal);
+}
+
 interface TlsClientOptions {
   /** PEM. With none, no server is trusted. */
   readonly caCerts: readonly string[];
   readonly certificate: ClientCertificate | null;
   readonly proxy?: Deno.Proxy;
+  /** Which connections are kept open. */
+  readonly pool?: Pick<Deno.CreateHttpClientOptions, "poolMaxIdlePerHost" | "poolIdleTimeout">;
 }
 
 /** Names the stores that roots are loaded from, `mozilla` where it is not set; none where it is empty. */
@@ -117,12 +141,13 @@ function findRoots(): "none" | "public" | null {
   return pid === String(Deno.pid) && (what === "none" || what === "public") ? what : null;
 }
 
-function createClient({ caCerts, certificate, proxy }: TlsClientOptions): Deno.HttpClient {
+function createClient({ caCerts, certificate, proxy, pool }: TlsClientOptions): Deno.HttpClient {
   return Deno.createHttpClient({
     // Deno never gives up a dead HTTP/2 connection: https://github.com/denoland/deno/issues/36542
     http2: false,
     caCerts: [...caCerts],
     ...(proxy === undefined ? {} : { proxy }),
+    ...pool,
     ...(certificate ?? {}),
   });
 }

@@ -5,14 +5,16 @@
  * The texts of errors may contain secrets, so each failure becomes one of a few fixed sentences.
  */
 import { BodyTooLarge, discard, readText } from "../kube/body.ts";
-import { createPublicTlsClient, createTlsClient, type StatusAnswer, UnverifiedClient } from "../kube/https.ts";
-import { findForbiddenPurpose, hostOf } from "../units/address.ts";
+import { createPublicTlsClient, createTlsClient, sendUnverifiedOnce, type StatusAnswer } from "../kube/https.ts";
+import { abortable } from "../runtime/tasks.ts";
+import { findForbiddenPurpose, hostOf, portOf } from "../units/address.ts";
+import { EgressDenied, type FindDestination } from "./egress.ts";
 import type { TriggerRequest } from "./request.ts";
 import type { Result } from "./value.ts";
 
 type FetchedText = Result<{ status: number; text: string }>;
 
-interface FetchOptions extends Pick<SendOptions, "ca" | "isTlsUnverified" | "signal"> {
+interface FetchOptions extends Omit<SendOptions, "headers"> {
   readonly send: SendToTrigger;
   /** Which statuses have an answer; the body of others is not read. */
   readonly accepts: (status: number) => boolean;
@@ -25,8 +27,9 @@ interface FetchOptions extends Pick<SendOptions, "ca" | "isTlsUnverified" | "sig
 export async function fetchText(request: TriggerRequest, options: FetchOptions): Promise<FetchedText> {
   let next: Hop = { url: request.url, headers: request.headers };
   for (let redirects = 0;; redirects++) {
-    const { ca, isTlsUnverified, signal } = options;
-    const answer = await options.send(next.url, { headers: next.headers, signal, ca, isTlsUnverified });
+    const { ca, isTlsUnverified, signal, namespace, isNodeAddress } = options;
+    const sent = { headers: next.headers, signal, ca, isTlsUnverified, namespace, isNodeAddress };
+    const answer = await options.send(next.url, sent);
     if (!REDIRECTS.has(answer.status)) return await readBody(answer, options);
     await discard(answer);
     if (redirects === MAX_REDIRECTS) return { ok: false, cause: `it redirects more than ${MAX_REDIRECTS} times` };
@@ -124,6 +127,9 @@ export interface SendOptions {
   /** The only trusted authority, PEM; `null` = those of the client. */
   readonly ca: string | null;
   readonly isTlsUnverified: boolean;
+  /** Whose trigger it is. */
+  readonly namespace: string;
+  readonly isNodeAddress: (address: string) => boolean;
 }
 
 /**
@@ -135,74 +141,153 @@ export type SendToTrigger = (url: URL, options: SendOptions) => Promise<StatusAn
 interface TriggerClientOptions {
   /** The trusted authorities of servers without `ca`, PEM; none by default. */
   readonly caCerts?: readonly string[];
+  readonly findDestination: FindDestination;
 }
 
 interface TriggerClient extends Disposable {
   readonly send: SendToTrigger;
 }
 
-/** Disposing it closes the connections. */
-export function createTriggerClient({ caCerts = [] }: TriggerClientOptions = {}): TriggerClient {
-  /** By authority, the newest at the end; "" for the client's own. */
-  const clients = new Map<string, Deno.HttpClient>();
-  const unverified = new UnverifiedClient(null);
+/**
+ * Each request goes to an address that was checked. Disposing the client closes the connections.
+ *
+ * A request over plain HTTP, or without verification, has a connection of its own to the address. Deno's client verifies
+ * a certificate by the name that it connects to, so an https request goes to the name. If the name leads elsewhere after
+ * the check, the certificate does not match, and nothing is sent there but the beginning of a handshake. Clients that
+ * were used last are kept, with few idle connections.
+ */
+export function createTriggerClient({ caCerts = [], findDestination }: TriggerClientOptions): TriggerClient {
+  /** The one that was used last is at the end. */
+  const clients = new Map<string, KeptClient>();
 
-  function clientFor(ca: string): Deno.HttpClient {
-    const known = clients.get(ca);
-    if (known !== undefined) return known;
-    const made = ca === "" ? createDefaultClient(caCerts) : createTlsClient({ caCerts: [ca], certificate: null });
-    clients.set(ca, made);
-    const [oldest] = clients.keys();
-    // Requests in progress continue.
-    if (clients.size > MAX_CLIENTS && oldest !== undefined) close(oldest);
-    return made;
-  }
-
-  function close(ca: string): void {
-    clients.get(ca)?.close();
-    clients.delete(ca);
-  }
-
-  async function send(url: URL, { headers, signal, ca, isTlsUnverified }: SendOptions): Promise<StatusAnswer> {
-    if (isTlsUnverified && url.protocol === "https:") {
-      return await unverified.send(url.href, { headers: Object.fromEntries(headers), signal });
+  function clientFor(place: ClientPlace): Deno.HttpClient {
+    const key = [place.host, place.port, place.ca ?? ""].join(" ");
+    const kept = clients.get(key);
+    if (kept !== undefined) {
+      clients.delete(key);
+      clients.set(key, kept);
+      return kept.client;
     }
-    return await fetch(url, { headers, signal, redirect: "manual", client: clientFor(ca ?? "") });
+    const { namespace } = place;
+    const own = [...clients].filter(([, one]) => one.namespace === namespace);
+    const [oldest] = own.length >= MAX_CLIENTS_PER_NAMESPACE ? own.map(([key]) => key) : clients.keys();
+    if (oldest !== undefined && (own.length >= MAX_CLIENTS_PER_NAMESPACE || clients.size >= MAX_CLIENTS)) close(oldest);
+    const client = createClient(place, caCerts);
+    clients.set(key, { client, namespace });
+    return client;
+  }
+
+  /** Requests in progress continue. */
+  function close(key: string): void {
+    clients.get(key)?.client.close();
+    clients.delete(key);
+  }
+
+  async function sendTo(address: string, url: URL, options: SendOptions): Promise<StatusAnswer> {
+    const { headers, signal, ca, namespace } = options;
+    if (!isVerified(url, options)) {
+      return await sendUnverifiedOnce(url, { address, headers: Object.fromEntries(headers), signal });
+    }
+    const client = clientFor({ host: hostOf(url), port: portOf(url), ca, namespace });
+    return await fetch(url, { headers, signal, redirect: "manual", client });
+  }
+
+  async function send(url: URL, options: SendOptions): Promise<StatusAnswer> {
+    const { signal, isNodeAddress } = options;
+    const { addresses, isAllowed } = await abortable(findDestination(url, isNodeAddress), signal);
+    let failure: unknown = null;
+    for (const address of isVerified(url, options) ? addresses.slice(0, 1) : addresses) {
+      try {
+        return await sendTo(address, url, options);
+      } catch (error) {
+        signal.throwIfAborted();
+        failure = error;
+      }
+    }
+    throw new Unreachable(isAllowed, failure);
   }
 
   return {
     send,
     [Symbol.dispose]() {
-      unverified[Symbol.dispose]();
-      for (const ca of [...clients.keys()]) close(ca);
+      for (const key of [...clients.keys()]) close(key);
     },
   };
 }
 
-const MAX_CLIENTS = 64;
+interface KeptClient {
+  readonly client: Deno.HttpClient;
+  /** Of the trigger for which it was made. */
+  readonly namespace: string;
+}
 
-/** If the process trusts public authorities for its API server, its triggers do too. */
-function createDefaultClient(caCerts: readonly string[]): Deno.HttpClient {
+interface ClientPlace extends Pick<SendOptions, "ca" | "namespace"> {
+  readonly host: string;
+  readonly port: number;
+}
+
+const MAX_CLIENTS = 128;
+
+/** One namespace with many servers or authorities must not close the connections of others. */
+const MAX_CLIENTS_PER_NAMESPACE = 16;
+
+/** So at most 256 idle connections, each for at most 30 s. */
+const POOL = { poolMaxIdlePerHost: 2, poolIdleTimeout: 30_000 };
+
+function isVerified({ protocol }: URL, { isTlsUnverified }: SendOptions): boolean {
+  return protocol === "https:" && !isTlsUnverified;
+}
+
+function createClient({ ca }: ClientPlace, caCerts: readonly string[]): Deno.HttpClient {
+  const own = { certificate: null, pool: POOL };
   try {
-    return createTlsClient({ caCerts, certificate: null });
+    return createTlsClient({ ...own, caCerts: ca === null ? caCerts : [ca] });
   } catch (error) {
-    if (caCerts.length > 0) throw error;
-    return createPublicTlsClient({ certificate: null });
+    if (ca !== null || caCerts.length > 0) throw error;
+    // If the process trusts public authorities for its API server, its triggers do too.
+    return createPublicTlsClient(own);
   }
 }
 
-/** Returns one of a few fixed sentences: the original text may contain a URL or a header. Never throws. */
-export function describeFailure(error: unknown): string {
-  const words = listMessages(error).join("; ");
-  return CAUSES.find(([pattern]) => pattern.test(words))?.[1] ?? "the connection failed";
+/** No address gave an answer. */
+class Unreachable extends Error {
+  override readonly name = "Unreachable";
+  /** The operator has allowed the host, so the author may get the cause. */
+  readonly isAllowed: boolean;
+
+  constructor(isAllowed: boolean, cause: unknown) {
+    super("no answer", { cause });
+    this.isAllowed = isAllowed;
+  }
 }
+
+/**
+ * Returns one of a few fixed sentences: the original text may contain a URL or a header. Whether a port is open, filtered
+ * or not there is the same sentence, unless the operator has allowed the host: otherwise triggers would scan networks
+ * that their author cannot reach. What a certificate lacks is no secret, because such a server also answers with
+ * unsafeSsl. Never throws.
+ */
+export function describeFailure(error: unknown): string {
+  if (error instanceof EgressDenied) return error.message;
+  const words = listMessages(error).join("; ");
+  const isHidden = error instanceof Unreachable && !error.isAllowed;
+  const cause = (isHidden ? CERTIFICATE_CAUSES : [...CERTIFICATE_CAUSES, ...CONNECTION_CAUSES])
+    .find(([pattern]) => pattern.test(words))?.[1];
+  return cause ?? (isHidden ? HIDDEN_CAUSE : "the connection failed");
+}
+
+const HIDDEN_CAUSE =
+  "no HTTP server answers there; check host, port and scheme of its address, or let podfit's operator " +
+  "allow the host (--trigger-allow), and podfit names the cause";
 
 /** Returns advice for the author of the trigger, after a semicolon, or an empty text. */
 export function adviseOnStatus(status: number): string {
   return ADVICE.find(([matches]) => matches(status))?.[1] ?? "";
 }
 
-const CAUSES: readonly (readonly [RegExp, string])[] = [
+type Causes = readonly (readonly [RegExp, string])[];
+
+const CERTIFICATE_CAUSES: Causes = [
   [
     /UnknownIssuer|BadSignature|UnknownCA|self.signed|unable to verify/i,
     "its certificate is signed by an unknown authority; give parameter ca in a TriggerAuthentication, or set unsafeSsl",
@@ -216,14 +301,17 @@ const CAUSES: readonly (readonly [RegExp, string])[] = [
   [/certificate expired|CERT_HAS_EXPIRED/i, "its certificate has expired, or the clock of this machine is wrong"],
   [/CertificateRequired/, "it asks for a client certificate, which is not supported"],
   [
-    /InvalidContentType|invalid HTTP version|wrong version number/i,
-    "one side speaks http and the other https; check the scheme of its address",
-  ],
-  [
     /Cannot trust the given CA alone/,
     "podfit cannot trust parameter ca alone, as it trusts public authorities already; set certificate-authority of the cluster in the kubeconfig",
   ],
   [/certificate|PEM|\bcert\b/i, "its certificate, or parameter ca, cannot be used"],
+];
+
+const CONNECTION_CAUSES: Causes = [
+  [
+    /InvalidContentType|invalid HTTP version|wrong version number/i,
+    "one side speaks http and the other https; check the scheme of its address",
+  ],
   [/tls handshake eof/, "it closed the connection during the TLS handshake"],
   [/dns error|failed to lookup address|ENOTFOUND|EAI_AGAIN|getaddrinfo/i, "its name cannot be resolved (DNS)"],
   [/Connection refused|ECONNREFUSED/i, "connection refused; is it running, and is the port right"],

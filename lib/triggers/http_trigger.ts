@@ -35,7 +35,8 @@ export const DEFAULT_MAX_ANSWER_BYTES = 128 * 1024;
  */
 export function createAskTrigger(options: AskTriggerOptions): AskTrigger {
   const { maxAnswerBytes = DEFAULT_MAX_ANSWER_BYTES } = options;
-  return async (trigger, { credentials, now, signal, work = UNCOUNTED }) => {
+  return async (trigger, asked) => {
+    const { credentials, now, signal, namespace = "", isNodeAddress = () => false, work = UNCOUNTED } = asked;
     const resolved = resolveAuth(trigger.source, credentials);
     if (!resolved.ok) return failTrigger(trigger, resolved.cause);
     const { auth } = resolved;
@@ -52,6 +53,8 @@ export function createAskTrigger(options: AskTriggerOptions): AskTrigger {
         signal: AbortSignal.any([signal, timeout.signal]),
         ca,
         isTlsUnverified,
+        namespace,
+        isNodeAddress,
       });
       if (!got.ok) return failTrigger(trigger, got.cause);
       if (isAnswer(trigger.source, got.status)) return await work.run(() => toTriggerAnswer(trigger, got.text));

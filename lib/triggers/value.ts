@@ -94,6 +94,10 @@ export type AskTrigger = (
     readonly now: number;
     readonly signal: AbortSignal;
     readonly work?: AnswerWork;
+    /** Of the ScaledObject. */
+    readonly namespace?: string;
+    /** Nodes are not asked, unless the operator allows it. */
+    readonly isNodeAddress?: (address: string) => boolean;
   },
 ) => Promise<TriggerAnswer>;
 

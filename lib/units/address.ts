@@ -101,6 +101,11 @@ function listForms(text: string): readonly Ip[] {
   return embedding === undefined ? [ip] : [ip, ip.slice(embedding.at, embedding.at + 4)];
 }
 
+/** Returns one text for all notations of an address, and one for the IPv4 address in it; empty for a name. */
+export function listIpKeys(text: string): readonly string[] {
+  return listForms(text).map((form) => form.join("."));
+}
+
 function isInRange(ip: Ip, { ip: start, bits }: Range): boolean {
   if (ip.length !== start.length) return false;
   const whole = bits >> 3;

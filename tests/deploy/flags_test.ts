@@ -15,6 +15,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   "metadata.namespace": "shop",
   "spec.nodeName": "worker-1",
   "status.hostIP": "10.0.0.7",
+  "status.podIPs": "10.1.0.5,fd00::5",
 };
 /** Of these podfit reads none: they stand for something in the container's command. */
 const FOR_THE_COMMAND = ["NODE_IP", "POD_NAMESPACE", "POD_NAME"];
@@ -109,6 +110,16 @@ const CASES: Readonly<Record<string, readonly [Values, (options: RunOptions) => 
     { scaledObjects: { enabled: true, clusterCredentialsAnywhere: true, plainHttpCredentials: true } },
     (all) => [all.clusterCredentialsAnywhere, all.plainHttpCredentials, all.requireSecretLabel],
     [true, true, false],
+  ],
+  "scaledObjects with servers that triggers may and may not ask (R13)": [
+    { scaledObjects: { enabled: true, triggerAllow: ["127.0.0.1", "*.shop.svc:80"], triggerDeny: ["10.0.0.0/8"] } },
+    ({ triggerAllow, triggerDeny }) => [triggerAllow.map(({ port }) => port), triggerDeny.map(({ kind }) => kind)],
+    [[null, 80], ["range"]],
+  ],
+  "scaledObjects, whose triggers do not ask podfit's own pod (R13)": [
+    { scaledObjects: { enabled: true } },
+    ({ environment: { podIps } }) => podIps,
+    ["10.1.0.5", "fd00::5"],
   ],
   "scaledObjects with labelled secrets (R16)": [
     { scaledObjects: { enabled: true, requireSecretLabel: true } },

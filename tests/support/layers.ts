@@ -77,7 +77,7 @@ export const LAYERS: LayerRules["layers"] = {
   },
   simulate: { layers: [...PURE, "model", "vertical", "horizontal", "record", "simulate/model"], packages: [] },
   usage: { layers: [...PURE, "kube", "runtime"], packages: ["node:http", "node:https"] },
-  triggers: { layers: [...PURE, "model", "resources", "kube", "runtime"], packages: ["node:https"] },
+  triggers: { layers: [...PURE, "model", "resources", "kube", "runtime"], packages: ["node:dns/promises"] },
   kube: { layers: [...PURE, "runtime"], packages: ["openapi-fetch", "node:http", "node:https", "node:path"] },
   runtime: { layers: [], packages: ["@logtape/logtape", "node:timers", "yaml"] },
   record: { layers: [...PURE, "model", "formula"], packages: ["valibot"] },

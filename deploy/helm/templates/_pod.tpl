@@ -36,6 +36,8 @@
 {{- if .Values.scaledObjects.clusterCredentialsAnywhere }}{{ $args = append $args "--cluster-credentials-anywhere" }}{{ end }}
 {{- if .Values.scaledObjects.plainHttpCredentials }}{{ $args = append $args "--plain-http-credentials" }}{{ end }}
 {{- if .Values.scaledObjects.requireSecretLabel }}{{ $args = append $args "--require-secret-label" }}{{ end }}
+{{- with .Values.scaledObjects.triggerAllow }}{{ $args = append $args (printf "--trigger-allow=%s" (join "," .)) }}{{ end }}
+{{- with .Values.scaledObjects.triggerDeny }}{{ $args = append $args (printf "--trigger-deny=%s" (join "," .)) }}{{ end }}
 {{- end }}
 {{- if .Values.dryRun }}{{ $args = append $args "--dry-run" }}{{ end }}
 {{- if .Values.metrics.auth }}{{ $args = append $args "--metrics-auth" }}{{ end }}
@@ -203,6 +205,10 @@ spec:
           valueFrom: { fieldRef: { fieldPath: spec.nodeName } }
         - name: NODE_IP
           valueFrom: { fieldRef: { fieldPath: status.hostIP } }
+        {{- end }}
+        {{- if .Values.scaledObjects.enabled }}
+        - name: PODFIT_POD_IPS
+          valueFrom: { fieldRef: { fieldPath: status.podIPs } }
         {{- end }}
         {{- with .Values.extraEnv }}
         {{- toYaml . | nindent 8 }}

@@ -6,6 +6,7 @@
  */
 import type { MaxUnavailable } from "../../model/autoscaler.ts";
 import { MAX_UNAVAILABLE_RULE, parseMaxUnavailable } from "../../resources/pod_resource_autoscaler/policy.ts";
+import { type HostRule, parseHostRule } from "../../units/address.ts";
 import { isText, LABEL_RULE, NAME_RULE } from "../../units/fields.ts";
 import { formatAmount, parseAmount } from "../../units/quantity.ts";
 import type { Resource } from "../../units/resources.ts";
@@ -51,6 +52,20 @@ export function parseNamespaces(all: readonly FlagValue[]): readonly string[] | 
     for (const part of parts) names.add(checkNamespace(part, written));
   }
   return [...names];
+}
+
+/** Returns rules that name servers, from lists with commas. Throws a StartError. */
+export function parseHostRules(all: readonly FlagValue[]): readonly HostRule[] {
+  return all.flatMap((written) =>
+    written.text.split(",").map((part) => part.trim()).filter((part) => part !== "").map((part) => {
+      const rule = parseHostRule(part);
+      if (rule !== null) return rule;
+      throw refuse(
+        written,
+        `"${part}" is not a host, a *.suffix or a range such as 10.0.0.0/8, with a port or without`,
+      );
+    })
+  );
 }
 
 /** Returns the name of one namespace. Throws a StartError. */

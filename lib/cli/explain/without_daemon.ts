@@ -40,7 +40,7 @@ const MAX_WATCH_MS = 90_000;
 
 /** Resolves to the lines of all samples, oldest first, after 90 s at the latest. */
 export async function collectRecords(options: CollectOptions): Promise<readonly RecordLine[]> {
-  const { server, clock, namespace, isEnough, onLine, looksAtReplicas, signal } = options;
+  const { clock, namespace, isEnough, onLine, looksAtReplicas, signal } = options;
   const ending = new AbortController();
   const lines: RecordLine[] = [];
   const take = (line: RecordLine) => {

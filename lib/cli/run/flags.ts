@@ -15,6 +15,7 @@ import {
   parseBytes,
   parseChoice,
   parseChoices,
+  parseHostRules,
   parseListen,
   parseMs,
   parseNamespace,
@@ -288,6 +289,25 @@ export const FLAGS = {
       "the largest answer of a trigger's server, from 1Ki to 1Mi; podfit parses it on its one thread (default: 128Ki)",
     parse: optional((written) => parseBytes(written, [2 ** 10, 2 ** 20])),
   },
+  triggerAllow: {
+    flag: "--trigger-allow",
+    value: "<hosts>",
+    variable: "PODFIT_TRIGGER_ALLOW",
+    help:
+      "let triggers ask these although podfit's own pod, the API server, nodes and loopback addresses are denied, and " +
+      "name the cause where they fail: hosts, *.suffixes or ranges of addresses, each with a port or without; " +
+      "repeatable, or a list with commas (default: none)",
+    isRepeatable: true,
+    parse: parseHostRules,
+  },
+  triggerDeny: {
+    flag: "--trigger-deny",
+    value: "<hosts>",
+    variable: "PODFIT_TRIGGER_DENY",
+    help: "never let triggers ask these, such as 10.0.0.0/8; written as for --trigger-allow (default: none)",
+    isRepeatable: true,
+    parse: parseHostRules,
+  },
   leaderElect: {
     flag: "--leader-elect",
     value: "[boolean]",
@@ -396,6 +416,10 @@ export const FLAGS = {
 export const VARIABLES = {
   PRA_ENABLED: { value: "true", help: "without it podfit only answers health and metrics" },
   PRA_REQUIRES_ANNOTATED_PODS: { value: "true", help: "only pods annotated pra.kedify.io/reconcile=enabled" },
+  PODFIT_POD_IPS: {
+    value: "<addresses>",
+    help: "addresses of podfit's pod, which triggers do not ask (status.podIPs)",
+  },
   KEDIFY_AGENT_ID: { value: "<id>", help: "label kedify_agent_id of every kedify_ metric" },
 } as const;
 

@@ -75,6 +75,8 @@ interface Environment {
   readonly hostname: string | null;
   readonly serviceHost: string | null;
   readonly servicePort: string | null;
+  /** Of the pod that podfit runs in. */
+  readonly podIps: readonly string[];
 }
 
 /** What podfit does. */
@@ -234,6 +236,7 @@ function getRunEnvironment(getEnv: GetEnv): Environment {
     hostname: read("HOSTNAME"),
     serviceHost: read("KUBERNETES_SERVICE_HOST"),
     servicePort: read("KUBERNETES_SERVICE_PORT"),
+    podIps: (read("PODFIT_POD_IPS") ?? "").split(",").map((text) => text.trim()).filter((text) => text !== ""),
   };
 }
 

@@ -19,7 +19,9 @@ import { LoopLag } from "../../runtime/event_loop.ts";
 import { createLog, type Log } from "../../runtime/log.ts";
 import { openLogWriter } from "../../runtime/log_writer.ts";
 import { abortable, untilAborted } from "../../runtime/tasks.ts";
+import { createEgress } from "../../triggers/egress.ts";
 import { createTriggerClient } from "../../triggers/http_client.ts";
+import { hostOf } from "../../units/address.ts";
 import { listenForSignals, toStartError, VERSION } from "../command/process.ts";
 import { connectTo, createReplicasOptions } from "../connection/api_server.ts";
 import { listen, openReaderCheck } from "./listen.ts";
@@ -87,7 +89,14 @@ async function runEnabled(shell: RunContext): Promise<void> {
   const scope: Scope = { namespaces: options.namespaces, node: options.node, pod: options.pod };
   using source = await orNullIfAborted(openSource(options, { server, scope, log, metrics, clock }), signal);
   if (source === null) return;
-  using triggers = createTriggerClient();
+  const findDestination = createEgress({
+    allow: options.triggerAllow,
+    deny: options.triggerDeny,
+    own: options.environment.podIps,
+    apiServer: hostOf(new URL(server.origin)),
+    monotonic: () => clock.monotonic(),
+  });
+  using triggers = createTriggerClient({ findDestination });
   const daemon = createDaemon({
     server,
     watchUsage: source.watchUsage,

@@ -19,7 +19,8 @@ import type { Log } from "../../runtime/log.ts";
 import { TaskSet, untilAborted } from "../../runtime/tasks.ts";
 import { createTriggerReader, type TriggerReader } from "../../triggers/reader.ts";
 import type { AskTrigger } from "../../triggers/value.ts";
-import { formatName } from "../cluster/facts.ts";
+import { listIpKeys } from "../../units/address.ts";
+import { formatName, type NodeFacts } from "../cluster/facts.ts";
 import type { Observer } from "../cluster/observer.ts";
 import type { ScaledObjectListener } from "../cluster/scaled_objects.ts";
 import { HpaPodSets, type OnMovedInSet, PodSetScope } from "../cluster/selector_index.ts";
@@ -205,8 +206,9 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     canScale: observer.canScale,
   };
   const countPods = createCountPods(sets);
+  const isNodeAddress = createIsNodeAddress(observer.nodes, clock);
   const limitQueries = createQueryLimits({
-    ask: settings.ask,
+    ask: (trigger, asked) => settings.ask(trigger, { ...asked, isNodeAddress }),
     clock,
     random,
     compute,
@@ -307,6 +309,25 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     async run(signal) {
       await Promise.all([runControllers(signal), statusLoop.run(sweep, { signal })]);
     },
+  };
+}
+
+/** How long the addresses of nodes are kept; a new node is known after this time. */
+const NODE_ADDRESSES_MS = 5000;
+
+/** Returns a function that says whether an address is a known node's. */
+export function createIsNodeAddress(
+  nodes: ReadonlyMap<string, Pick<NodeFacts, "addresses">>,
+  clock: Pick<Clock, "monotonic">,
+): (address: string) => boolean {
+  let known: ReadonlySet<string> = new Set();
+  let untilMs = -Infinity;
+  return (address) => {
+    if (clock.monotonic() >= untilMs) {
+      known = new Set([...nodes.values()].flatMap((node) => node.addresses.flatMap((one) => listIpKeys(one.address))));
+      untilMs = clock.monotonic() + NODE_ADDRESSES_MS;
+    }
+    return listIpKeys(address).some((key) => known.has(key));
   };
 }
 

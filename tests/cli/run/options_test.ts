@@ -37,6 +37,8 @@ const DEFAULTS: RunOptions = {
   clusterCredentialsAnywhere: false,
   plainHttpCredentials: false,
   requireSecretLabel: false,
+  triggerAllow: [],
+  triggerDeny: [],
   leaderElection: { isOn: null, name: "podfit", namespace: null },
   dryRun: false,
   logLevel: "info",
@@ -55,6 +57,7 @@ const DEFAULTS: RunOptions = {
     hostname: null,
     serviceHost: null,
     servicePort: null,
+    podIps: [],
   },
 };
 
@@ -96,6 +99,15 @@ Deno.test("each flag and its variable mean the same", async () => {
     ["clusterCredentialsAnywhere", null, { clusterCredentialsAnywhere: true }],
     ["plainHttpCredentials", null, { plainHttpCredentials: true }],
     ["requireSecretLabel", null, { requireSecretLabel: true }],
+    ["triggerAllow", "localhost, *.shop.svc:80", {
+      triggerAllow: [
+        { kind: "name", name: "localhost", isSuffix: false, port: null },
+        { kind: "name", name: "shop.svc", isSuffix: true, port: 80 },
+      ],
+    }],
+    ["triggerDeny", "10.0.0.0/8", {
+      triggerDeny: [{ kind: "range", range: { ip: [10, 0, 0, 0], bits: 8 }, port: null }],
+    }],
     ["leaderElect", null, { leaderElection: { ...DEFAULTS.leaderElection, isOn: true } }],
     ["leaderElect", "false", { leaderElection: { ...DEFAULTS.leaderElection, isOn: false } }],
     ["leaderElectResourceName", "podfit.blue", { leaderElection: { ...DEFAULTS.leaderElection, name: "podfit.blue" } }],
@@ -207,6 +219,7 @@ Deno.test("variables of the platform are handed on", async () => {
     HOSTNAME: "podfit-0",
     KUBERNETES_SERVICE_HOST: "10.0.0.1",
     KUBERNETES_SERVICE_PORT: "443",
+    PODFIT_POD_IPS: "10.1.0.5, fd00::5",
   };
   assertEquals((await read([], env)).environment, {
     isEnabled: false,
@@ -217,6 +230,7 @@ Deno.test("variables of the platform are handed on", async () => {
     hostname: "podfit-0",
     serviceHost: "10.0.0.1",
     servicePort: "443",
+    podIps: ["10.1.0.5", "fd00::5"],
   });
 });
 

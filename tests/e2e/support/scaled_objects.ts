@@ -5,7 +5,8 @@ import type { Condition, List, Metadata, PodJson } from "./objects.ts";
 import type { WaitOptions } from "./wait.ts";
 
 /** podfit's variable that switches replicas on. */
-export const REPLICAS_ON = { PODFIT_SCALED_OBJECTS: "true" } as const;
+/** The scenarios serve their numbers on loopback, which triggers do not ask by default. */
+export const REPLICAS_ON = { PODFIT_SCALED_OBJECTS: "true", PODFIT_TRIGGER_ALLOW: "127.0.0.1" } as const;
 
 /** A ScaledObject as the API has it. */
 export interface ScaledObjectJson {
