@@ -143,7 +143,7 @@ const CASES: Readonly<Record<string, readonly [Values, Rights]>> = {
     {
       "podfit/podfit": {
         "*": [NODES, CLUSTER_AUTHENTICATIONS],
-        shop: [...ALL, USAGE, ...REPLICAS, ...SCALE, "secrets[token ca]: get", "configmaps[token ca]: get"],
+        shop: [...ALL, BUDGETS, USAGE, ...REPLICAS, ...SCALE, "secrets[token ca]: get", "configmaps[token ca]: get"],
         "podfit-credentials": CREDENTIALS,
         podfit: LEASE,
       },

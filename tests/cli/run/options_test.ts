@@ -95,10 +95,10 @@ Deno.test("each flag and its variable mean the same", async () => {
     ["kedaDeactivation", null, { kedaDeactivation: true }],
     ["maxDeactivationsPerMinute", "30", { maxDeactivationsPerMinute: 30 }],
     ["clusterObjectNamespace", "ops", { clusterObjectNamespace: "ops" }],
-    ["maxTriggerAnswer", "1Mi", { maxTriggerAnswer: 2 ** 20 }],
     ["clusterCredentialsAnywhere", null, { clusterCredentialsAnywhere: true }],
     ["plainHttpCredentials", null, { plainHttpCredentials: true }],
     ["requireSecretLabel", null, { requireSecretLabel: true }],
+    ["maxTriggerAnswer", "1Mi", { maxTriggerAnswer: 2 ** 20 }],
     ["triggerAllow", "localhost, *.shop.svc:80", {
       triggerAllow: [
         { kind: "name", name: "localhost", isSuffix: false, port: null },

@@ -95,7 +95,7 @@ function startPodfit(
   { identity, podfitArgs }: { readonly identity: string; readonly podfitArgs: readonly string[] },
 ): Promise<Limited> {
   const lease = ["--leader-elect", "--leader-elect-resource-namespace", LEASE.namespace];
-  const replicas = ["--scaled-objects", "--cluster-object-namespace", PODFIT];
+  const replicas = ["--scaled-objects", "--cluster-object-namespace", PODFIT, "--trigger-allow", "127.0.0.0/8"];
   return startLimited({
     args: [
       "--listen",
