@@ -37,8 +37,10 @@ export const REPLICAS_WAY_IN: Mutations = {
     {
       breaks: "passes the switch that is off",
       file: "deploy/helm/templates/_pod.tpl",
-      find: "{{- if .Values.scaledObjects.enabled }}",
-      replace: "{{- if true }}",
+      find: `{{- if .Values.scaledObjects.enabled }}
+{{- $args`,
+      replace: `{{- if true }}
+{{- $args`,
       test: OFF,
     },
   ],
@@ -98,9 +100,9 @@ export const REPLICAS_WAY_IN: Mutations = {
       breaks: "reads secrets where replicas are off",
       file: "deploy/helm/templates/role.yaml",
       find: `{{- if .Values.scaledObjects.enabled }}
-{{- range .Values.scaledObjects.secretNamespaces }}`,
+{{- $places := list }}`,
       replace: `{{- if true }}
-{{- range .Values.scaledObjects.secretNamespaces }}`,
+{{- $places := list }}`,
       test: UNASKED,
     },
   ],
