@@ -135,15 +135,6 @@ chartTest("values that contradict each other are refused, with what to change", 
     ),
     [{ serviceAccount: { create: false } }, /serviceAccount\.create: false needs serviceAccount\.name/],
     [{ metrics: { auth: true }, podMonitor: { enabled: true } }, /needs podMonitor\.tokenSecret\.name/],
-    [
-      { debug: { enabled: true } },
-      /lets every pod of the cluster read the records: set metrics\.auth, or networkPolicy/,
-    ],
-    [
-      { debug: { enabled: true }, networkPolicy: { enabled: true } },
-      /networkPolicy\.enabled with networkPolicy\.metricsFrom/,
-    ],
-    [{ debug: { enabled: true }, networkPolicy: { metricsFrom: [{ podSelector: {} }] } }, /set metrics\.auth, or/],
   ];
   for (const [values, why] of cases) assertMatch(await refuse(values), why);
 });
@@ -213,16 +204,43 @@ chartTest("what triggers ask is let through, with the look-up of its name", asyn
   assertEquals(await egress({ triggerEgress: [rule] }), [...await egress({}), rule, dns]);
 });
 
-chartTest("the port of the records is there with debug alone, and let through from whom metrics are", async () => {
-  const ports = async (values: Values) => {
-    const networkPolicy = { enabled: true, metricsFrom: [{ namespaceSelector: {} }] };
-    const objects = parseObjects(await renderText({ values: { networkPolicy, ...values } }));
-    const [{ ports }] = objects.find(({ kind }) => kind === "Deployment")?.["spec"].template.spec.containers;
-    const ingress = objects.find(({ kind }) => kind === "NetworkPolicy")?.["spec"].ingress;
-    return [ports.map((one: Rendered) => one["containerPort"]), ingress[0].ports.map((one: Rendered) => one["port"])];
+chartTest("records are served by default, and the network policy lets API servers to their port alone", async () => {
+  const find = async (values: Values) => {
+    const objects = parseObjects(await renderText({ values: { networkPolicy: { enabled: true }, ...values } }));
+    const [{ ports, env, args }] = objects.find(({ kind }) => kind === "Deployment")?.["spec"].template.spec.containers;
+    return {
+      ports: ports.map((one: Rendered) => one["containerPort"]),
+      uid: env.find(({ name }: Rendered["metadata"]) => name === "PODFIT_POD_UID")?.valueFrom.fieldRef.fieldPath,
+      flag: args.find((arg: string) => arg.startsWith("--debug-listen=")),
+      ingress: objects.find(({ kind }) => kind === "NetworkPolicy")?.["spec"].ingress,
+      role: objects.find(({ kind, metadata }) => kind === "Role" && metadata.name === "podfit-records-reader")
+        ?.["rules"],
+    };
   };
-  assertEquals(await ports({}), [[8080], [8080]]);
-  assertEquals(await ports({ debug: { enabled: true } }), [[8080, 8081], [8080, 8081]]);
+  const port = (number: number) => [{ protocol: "TCP", port: number }];
+  const metricsFrom = [{ namespaceSelector: {} }];
+  const given = await find({ networkPolicy: { enabled: true, metricsFrom } });
+  assertEquals([given.ports, given.uid, given.flag], [[8080, 8081], "metadata.uid", "--debug-listen=0.0.0.0:8081"]);
+  assertEquals(given.ingress, [{ ports: port(8080), from: metricsFrom }, { ports: port(8081) }]);
+  assertEquals(given.role, [
+    { apiGroups: [""], resources: ["pods"], verbs: ["get", "list"] },
+    { apiGroups: [""], resources: ["pods/proxy"], verbs: ["get"] },
+    { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get"] },
+  ]);
+  const cidr = "10.0.0.0/8";
+  const byCidr = await find({ networkPolicy: { enabled: true, apiServerCidrs: [cidr] } });
+  assertEquals(byCidr.ingress[1], { ports: port(8081), from: [{ ipBlock: { cidr } }] });
+  const recordsFrom = [{ ipBlock: { cidr: "10.0.0.1/32" } }];
+  const named = await find({ networkPolicy: { enabled: true, apiServerCidrs: [cidr], recordsFrom } });
+  assertEquals(named.ingress[1], { ports: port(8081), from: recordsFrom });
+  const off = await find({ debug: { enabled: false } });
+  assertEquals(off, {
+    ports: [8080],
+    uid: undefined,
+    flag: undefined,
+    ingress: [{ ports: port(8080) }],
+    role: undefined,
+  });
 });
 
 chartTest("the values of the Kedify agent's chart go before podfit's own", async () => {
@@ -242,7 +260,8 @@ chartTest("the values of the Kedify agent's chart go before podfit's own", async
   for (const [values, env] of cases) {
     const objects = parseObjects(await renderText({ values }));
     const [{ env: given }] = objects.find(({ kind }) => kind === "Deployment")?.["spec"].template.spec.containers;
-    const pairs = given.map(({ name, value }: { name: string; value: string }) => [name, value]);
+    const written = given.filter(({ value }: { value?: string }) => value !== undefined);
+    const pairs = written.map(({ name, value }: { name: string; value: string }) => [name, value]);
     assertEquals(Object.fromEntries(pairs), env, JSON.stringify(values));
   }
 });

@@ -16,6 +16,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   "spec.nodeName": "worker-1",
   "status.hostIP": "10.0.0.7",
   "status.podIPs": "10.1.0.5,fd00::5",
+  "metadata.uid": "0b7c2f7e-9a64-4f1a-8d0a-3a5d1b1c2d3e",
 };
 /** Of these podfit reads none: they stand for something in the container's command. */
 const FOR_THE_COMMAND = ["NODE_IP", "POD_NAMESPACE", "POD_NAME"];
@@ -40,7 +41,12 @@ chartTest("podfit takes the flags and variables of the example of a sidecar", as
   const text = await Deno.readTextFile(new URL("../../deploy/sidecar-example.yaml", import.meta.url));
   const workload = parseObjects(text).find(({ kind }) => kind === "Deployment");
   const start = toStart(workload?.["spec"].template.spec.initContainers[0]);
-  assertEquals(start.args, ["run", "--stats-source=metrics-api", "--listen=0.0.0.0:10280"]);
+  assertEquals(start.args, [
+    "run",
+    "--stats-source=metrics-api",
+    "--listen=0.0.0.0:10280",
+    "--debug-listen=0.0.0.0:10281",
+  ]);
   assertEquals(await listRefused({ ...start, env: { ...start.env, PODFIT_POD: "shop/web-1" } }), []);
 });
 
@@ -151,16 +157,15 @@ const CASES: Readonly<Record<string, readonly [Values, (options: RunOptions) => 
     ({ environment: { isEnabled, requiresAnnotation, agentId } }) => [isEnabled, requiresAnnotation, agentId],
     [true, true, "7"],
   ],
-  "debug": [{ debug: { enabled: true }, metrics: { auth: true } }, ({ debugListen }) => debugListen, {
-    hostname: "0.0.0.0",
-    port: 8081,
-  }],
-  "debug, which is off": [{}, ({ debugListen }) => debugListen, null],
-  "debug by IPv6": [
-    { debug: { enabled: true }, metrics: { auth: true }, ipFamily: "IPv6" },
-    ({ debugListen }) => debugListen,
-    { hostname: "::", port: 8081 },
-  ],
+  "debug": [{}, ({ debugListen, podUid }) => [debugListen, podUid], [
+    { hostname: "0.0.0.0", port: 8081 },
+    "0b7c2f7e-9a64-4f1a-8d0a-3a5d1b1c2d3e",
+  ]],
+  "debug, which is off": [{ debug: { enabled: false } }, ({ debugListen, podUid }) => [debugListen, podUid], [
+    null,
+    null,
+  ]],
+  "debug by IPv6": [{ ipFamily: "IPv6" }, ({ debugListen }) => debugListen, { hostname: "::", port: 8081 }],
   "ipFamily": [{ ipFamily: "IPv6" }, ({ listen }) => listen, { hostname: "::", port: 8080 }],
 };
 
@@ -188,13 +193,12 @@ chartTest("the process may reach and read what its mode needs: named on its comm
   const api = "$(KUBERNETES_SERVICE_HOST):$(KUBERNETES_SERVICE_PORT)";
   const node = (...reached: readonly string[]) => ["-P=node-local", `--allow-net=${[api, ...reached].join()}`];
   assertEquals(await command({}), ["-P=central"]);
-  assertEquals(await command({ mode: "node-local" }), node("0.0.0.0:8080"));
+  assertEquals(await command({ mode: "node-local" }), node("0.0.0.0:8080", "0.0.0.0:8081"));
   const kubelet = { mode: "node-local", statsSource: "kubelet" };
-  assertEquals(await command(kubelet), node("0.0.0.0:8080", "$(NODE_IP):10250"));
+  assertEquals(await command(kubelet), node("0.0.0.0:8080", "0.0.0.0:8081", "$(NODE_IP):10250"));
   const tls = { ...kubelet, metrics: { tls: { secretName: "tls" } }, networkPolicy: { kubeletPorts: [10260] } };
-  assertEquals(await command(tls), node("0.0.0.0:8080", "$(NODE_IP):10260", "127.0.0.1"));
-  const debug = { mode: "node-local", debug: { enabled: true }, metrics: { auth: true } };
-  assertEquals(await command(debug), node("0.0.0.0:8080", "0.0.0.0:8081"));
+  assertEquals(await command(tls), node("0.0.0.0:8080", "0.0.0.0:8081", "$(NODE_IP):10260", "127.0.0.1"));
+  assertEquals(await command({ mode: "node-local", debug: { enabled: false } }), node("0.0.0.0:8080"));
   // What DNS makes of a name is nothing that a flag could say.
   assertEquals(await command({ ...kubelet, kubelet: { preferredAddressTypes: ["Hostname"] } }), [undefined]);
   assertEquals(await command({ narrowPermissions: false }), [undefined]);

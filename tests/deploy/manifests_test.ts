@@ -29,6 +29,7 @@ Deno.test("each manifest makes what its mode is made of", async () => {
     "ClusterRole podfit",
     "ClusterRoleBinding podfit",
     "Role podfit",
+    "Role podfit-records-reader",
     "RoleBinding podfit",
   ];
   const kubelet = ["ClusterRole podfit-kubelet", "ClusterRoleBinding podfit-kubelet", "ServiceAccount podfit-kubelet"];
@@ -72,7 +73,7 @@ Deno.test("the example of a sidecar runs by the account, the image and the label
   assertEquals([spec.serviceAccountName, labels["podfit.dev/mode"]], ["podfit-sidecar", "sidecar"]);
   assertEquals([podfit.restartPolicy, podfit.image], ["Always", `localhost/podfit:${project.version}`]);
   const names: readonly string[] = podfit.env.map(({ name }: Json) => name);
-  assertEquals(names.slice(-3), ["POD_NAMESPACE", "POD_NAME", "PODFIT_POD"]);
+  assertEquals(names.slice(-4), ["POD_NAMESPACE", "POD_NAME", "PODFIT_POD", "PODFIT_POD_UID"]);
   // The app gets no token.
   const [volume] = spec.volumes;
   assertEquals([spec.automountServiceAccountToken, spec.containers[0].volumeMounts], [false, undefined]);

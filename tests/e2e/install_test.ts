@@ -59,12 +59,7 @@ scenario("what the chart's leader decides is recorded through the API server's p
   realOnly: REAL_ONLY,
   async run({ namespace }) {
     await applyManifests(namespace, ONE_RESIZE);
-    await using release = await installRelease(namespace, {
-      debug: { enabled: true },
-      // The chart wants named readers. Here they are all, as the API server has no address of its own.
-      networkPolicy: { enabled: true, metricsFrom: [{ ipBlock: { cidr: "0.0.0.0/0" } }] },
-      nameOverride: "sizer",
-    });
+    await using release = await installRelease(namespace, { nameOverride: "sizer" });
     await waitForResize(namespace, "web");
     const ask = (...args: readonly string[]) =>
       runCommand([...args, "-n", namespace, "--podfit-namespace", release.namespace]);

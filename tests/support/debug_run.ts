@@ -3,7 +3,9 @@
  * of a request stays with the API server, and nobody answers for a podfit that does not run.
  */
 import { createHandler, debugRoutes, type Handler } from "../../lib/daemon/server/routes.ts";
+import { createFindPodAt, createRecordsAccess } from "../../lib/daemon/server/records_access.ts";
 import { createFlightRecorder } from "../../lib/daemon/recorder.ts";
+import { createClient } from "../../lib/kube/client.ts";
 import type { ApiServer } from "../../lib/kube/transport.ts";
 import { systemClock } from "../../lib/runtime/clock.ts";
 import { autoscaler, pod } from "../e2e/support/workloads.ts";
@@ -12,6 +14,8 @@ import { POLICY } from "./explain_run.ts";
 import { keepLines } from "./record_lines.ts";
 
 const PROXY = /^\/api\/v1\/namespaces\/default\/pods\/([a-z0-9-]+):8081\/proxy(\/.*)$/;
+
+const API_SERVER = "192.0.2.1";
 
 /** Of a second. */
 const STEPS = 4;
@@ -30,6 +34,7 @@ export class DebugRun implements AsyncDisposable {
   /** Every evaluation of every podfit. */
   readonly lines = keepLines();
   #answering = 0;
+  readonly #uids = new Map<string, string>();
   readonly #running = new Map<string, RunningPodfit>();
 
   private constructor(run: ClusterRun) {
@@ -44,7 +49,9 @@ export class DebugRun implements AsyncDisposable {
         if (name === undefined) return transport(request);
         const { handler } = this.#running.get(name) ?? {};
         if (handler === undefined) return Promise.resolve(refuse());
-        return this.#answer(handler, new Request(`http://podfit${rest}`, { signal: request.signal }));
+        const { headers, signal } = request;
+        headers.delete("authorization");
+        return this.#answer(handler, new Request(`http://podfit${rest}`, { headers, signal }));
       },
     };
   }
@@ -65,7 +72,9 @@ export class DebugRun implements AsyncDisposable {
       ),
     );
     await run.advance(10);
-    return new DebugRun(run);
+    const started = new DebugRun(run);
+    for (const name of ["podfit-0", "podfit-1"]) started.#uids.set(name, await started.#readUid(name));
+    return started;
   }
 
   /** One of those that take turns. */
@@ -76,7 +85,12 @@ export class DebugRun implements AsyncDisposable {
       identity: `${name}_1`,
       sinks: [this.lines.onEvaluation],
     });
-    this.#running.set(name, { podfit, handler: createHandler([debugRoutes(flightRecorder, null)]) });
+    const { clock } = this.run;
+    const client = createClient(this.run.cluster.connect());
+    const findPodAt = createFindPodAt({ client, clock, namespaces: null });
+    const podUid = this.#uids.get(name) ?? "";
+    const check = createRecordsAccess({ podUid, findPodAt, checkReader: null, clock });
+    this.#running.set(name, { podfit, handler: createHandler([debugRoutes(flightRecorder, check)]) });
   }
 
   async stopPodfit(name: string): Promise<void> {
@@ -100,8 +114,14 @@ export class DebugRun implements AsyncDisposable {
     if (!holds()) throw new Error(`Cannot go on: ${what} in five minutes`);
   }
 
+  async #readUid(name: string): Promise<string> {
+    const { origin, transport } = this.run.cluster.connect();
+    const response = await transport(new Request(`${origin}/api/v1/namespaces/default/pods/${name}`));
+    return (await response.json()).metadata.uid;
+  }
+
   async #answer(handler: Handler, request: Request): Promise<Response> {
-    const response = await handler(request);
+    const response = await handler(request, { address: API_SERVER });
     if (new URL(request.url).searchParams.has("watch")) return response;
     this.#answering++;
     try {

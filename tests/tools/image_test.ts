@@ -196,7 +196,7 @@ Deno.test("the command of each mode runs a program of the image by a set of its 
   }
   const [net = ""] = COMMANDS["node-local"].filter((arg) => arg.startsWith("--allow-net="));
   const api = "$(KUBERNETES_SERVICE_HOST):$(KUBERNETES_SERVICE_PORT)";
-  assertEquals(net, `--allow-net=${api},0.0.0.0:8080,$(NODE_IP):10250`);
+  assertEquals(net, `--allow-net=${api},0.0.0.0:8080,0.0.0.0:8081,$(NODE_IP):10250`);
 });
 
 Deno.test("Deno's cache in the image knows what a start loads, by the paths of the image, and nothing that it does not", async () => {

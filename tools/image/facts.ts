@@ -69,8 +69,8 @@ export const PERMISSIONS = {
   sidecar: { env: daemon.env, read },
 } as const;
 
-/** The API server and the listener; `$(...)`: what Kubernetes puts in. An IPv6 address stands between brackets. */
-const NET = ["$(KUBERNETES_SERVICE_HOST):$(KUBERNETES_SERVICE_PORT)", "0.0.0.0:8080"];
+/** The API server and both listeners; `$(...)`: what Kubernetes puts in. An IPv6 address stands between brackets. */
+const NET = ["$(KUBERNETES_SERVICE_HOST):$(KUBERNETES_SERVICE_PORT)", "0.0.0.0:8080", "0.0.0.0:8081"];
 
 /** Commands in place of the entry point, with which a process may do no more than its mode asks for. */
 export const COMMANDS = {

@@ -142,9 +142,6 @@ Takes (list $ "name in that chart" "own name").
 {{- if and (not .Values.serviceAccount.create) (not .Values.serviceAccount.name) }}
 {{- fail "serviceAccount.create: false needs serviceAccount.name: the account that is there" }}
 {{- end }}
-{{- if and (include "podfit.runs" .) .Values.debug.enabled (not .Values.metrics.auth) (not (and .Values.networkPolicy.enabled .Values.networkPolicy.metricsFrom)) }}
-{{- fail "debug.enabled without metrics.auth lets every pod of the cluster read the records: set metrics.auth, or networkPolicy.enabled with networkPolicy.metricsFrom" }}
-{{- end }}
 {{- if and .Values.podMonitor.enabled .Values.metrics.auth (not .Values.podMonitor.tokenSecret.name) }}
 {{- fail "podMonitor.enabled with metrics.auth needs podMonitor.tokenSecret.name, as a PodMonitor cannot name Prometheus' own token: give it, or use serviceMonitor" }}
 {{- end }}

@@ -210,6 +210,11 @@ spec:
         - name: PODFIT_POD_IPS
           valueFrom: { fieldRef: { fieldPath: status.podIPs } }
         {{- end }}
+        {{- if .Values.debug.enabled }}
+        # Readers of the records send it through the API server, so they need the right to read podfit's pods.
+        - name: PODFIT_POD_UID
+          valueFrom: { fieldRef: { fieldPath: metadata.uid } }
+        {{- end }}
         {{- with .Values.extraEnv }}
         {{- toYaml . | nindent 8 }}
         {{- end }}

@@ -81,6 +81,12 @@ export function parseSubdomain(written: FlagValue, what: string): string {
   return written.text;
 }
 
+/** Returns the uid of an object. Throws a StartError. */
+export function parseUid(written: FlagValue): string {
+  if (!/^[\da-zA-Z-]{16,64}$/.test(written.text)) throw refuse(written, "it is not a uid, as in metadata.uid of a pod");
+  return written.text;
+}
+
 /** Returns the pod; `null` = all. Throws a StartError. */
 export function parsePod(written: FlagValue | null): { readonly namespace: string; readonly name: string } | null {
   if (written === null) return null;

@@ -5,6 +5,7 @@
  * pods counts only in podfit's namespace, and a sidecar counts for its own pod only. Records are then fetched
  * through `pods/proxy` of the API server, or directly from the address of `--url`.
  */
+import { POD_UID_HEADER } from "../../daemon/server/records_access.ts";
 import { readErrorText } from "../../kube/body.ts";
 import { createClient } from "../../kube/client.ts";
 import { toApiError } from "../../kube/errors.ts";
@@ -166,10 +167,10 @@ async function findOwners(
   ]);
   const all = accounts.length === 0 ? outside : outside.filter(({ account }) => accounts.includes(account));
   const releases = Map.groupBy(all.filter(({ mode }) => mode === "central"), toRelease);
-  const leaders = await Promise.all([...releases.values()].map((pods) => findLeader(server, pods, signal)));
+  const leaders = await Promise.all([...releases.values()].map((pods) => orderByLead(server, pods, signal)));
   const node = getField(object, "spec", "nodeName");
   const agents = all.filter((one) => one.mode === "node-local" && (object === null || one.node === node));
-  const owners = [...leaders.flatMap((one) => one ?? []), ...agents];
+  const owners = [...leaders.flat(), ...agents];
   return sidecars instanceof DebugError
     ? { owners, failure: sidecars }
     : { owners: [...owners, ...sidecars], failure: null };
@@ -216,16 +217,19 @@ async function listPodfits(
     .filter(({ isReady, mode }) => isReady && modes.includes(mode));
 }
 
-/** The only one is the leader, else the holder of the Lease. */
-async function findLeader(server: Server, pods: readonly PodfitPod[], signal: AbortSignal): Promise<PodfitPod | null> {
-  const [first] = pods;
-  if (first === undefined || pods.length === 1 || first.lease === null) return first ?? null;
-  const { namespace, name } = first.lease;
-  const path = toPath`/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`;
-  const lease = await fetchOne(server, path, signal);
-  const holder = getField(lease, "spec", "holderIdentity");
-  const holds = (one: PodfitPod) => typeof holder === "string" && holder.startsWith(`${one.name}_`);
-  return pods.find(holds) ?? first;
+/** Resolves to the holder of the Lease alone, or to all pods where the Lease may not be read or names none of them. */
+async function orderByLead(
+  server: Server,
+  pods: readonly PodfitPod[],
+  signal: AbortSignal,
+): Promise<readonly PodfitPod[]> {
+  const lease = pods[0]?.lease ?? null;
+  if (pods.length <= 1 || lease === null) return pods;
+  const path = toPath`/apis/coordination.k8s.io/v1/namespaces/${lease.namespace}/leases/${lease.name}`;
+  const found = await fetchOne(server, path, signal).catch(orFailure);
+  const holder = found instanceof DebugError ? undefined : getField(found, "spec", "holderIdentity");
+  const leader = pods.find((one) => typeof holder === "string" && holder.startsWith(`${one.name}_`));
+  return leader === undefined ? pods : [leader];
 }
 
 function openProxy(server: Server, pod: PodfitPod): DebugListener {
@@ -234,7 +238,8 @@ function openProxy(server: Server, pod: PodfitPod): DebugListener {
   const path =
     `${toPath`/api/v1/namespaces/${namespace}/pods/`}${scheme}${toPath`${name}`}:${debugPort}/proxy/debug/records`;
   return createDebugListener(`podfit "${formatPodName(pod)}"`, async (query, signal) => {
-    const request = new Request(`${server.origin}${path}${toSearch(narrowQuery(query, pod))}`, { signal });
+    const url = `${server.origin}${path}${toSearch(narrowQuery(query, pod))}`;
+    const request = new Request(url, { headers: { [POD_UID_HEADER]: pod.uid }, signal });
     const response = await orApiServerUnreachable(server.transport(request), signal);
     if (response.ok) return response;
     const text = await readErrorText(response, signal);
@@ -260,11 +265,15 @@ function isLineOf(line: RecordLine, { mode, namespace, name, node }: PodfitPod):
     : line.record.input.pod.nodeName === node;
 }
 
+/** The beginning of the listener's 403 for a client that does not come through the API server, or is of another version. */
+const OUTSIDER = /^Forbidden: (records are|the request comes from pod)/;
+
 /** The message of podfit is printed unchanged. */
 function toProxyError({ status }: Response, text: string, pod: PodfitPod): DebugError {
   const says = text.trim().split("\n")[0] ?? "";
   const what = `Cannot ask podfit "${formatPodName(pod)}"`;
   if (status === 404 && NOTHING_KNOWN.test(says)) return new DebugError("NothingKnown", says);
+  if (status === 403 && OUTSIDER.test(says)) return new DebugError("NoRight", `${what}: ${says}`);
   if (status === 401 || status === 403) {
     const why = "it requires the token of a reader (--metrics-auth), which the API server does not pass on";
     const { namespace, name, debugPort, isTls } = pod;
@@ -386,6 +395,8 @@ interface PodfitPod {
   readonly name: string;
   readonly mode: PodfitMode;
   readonly node: string | null;
+  /** Sent to its listener, as a proof that the reader may read pods there. */
+  readonly uid: string;
   /** The name of its service account. */
   readonly account: string;
   readonly isReady: boolean;
@@ -406,7 +417,7 @@ function selectModes(modes: readonly PodfitMode[]): string {
 
 /** `null` for a pod that is not podfit's, or that is terminating. */
 export function parsePodfit(pod: unknown): PodfitPod | null {
-  const { name, namespace, labels, deletionTimestamp } = toRecord(getField(pod, "metadata"));
+  const { name, namespace, uid, labels, deletionTimestamp } = toRecord(getField(pod, "metadata"));
   if (typeof name !== "string" || typeof namespace !== "string" || deletionTimestamp !== undefined) return null;
   const mode = parseMode(labels);
   const container = listContainers(pod).find((one) => getField(one, "name") === "podfit") ?? listContainers(pod)[0];
@@ -416,6 +427,7 @@ export function parsePodfit(pod: unknown): PodfitPod | null {
   return {
     namespace,
     name,
+    uid: toText(uid) ?? "",
     mode,
     node: toText(getField(pod, "spec", "nodeName")),
     account: toText(getField(pod, "spec", "serviceAccountName")) ?? "default",

@@ -25,6 +25,7 @@ import {
   parsePodCount,
   parseSize,
   parseSubdomain,
+  parseUid,
   parseWhole,
 } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";
@@ -384,8 +385,18 @@ export const FLAGS = {
     flag: "--debug-listen",
     value: "<address>",
     variable: "PODFIT_DEBUG_LISTEN",
-    help: "where /debug/records answers: what was decided of each pod and why, for about an hour (default: nowhere)",
+    help:
+      "where /debug/records answers: what was decided of each pod and why, for about an hour. An address that other " +
+      "machines reach needs --pod-uid or --metrics-auth (default: nowhere)",
     parse: optional(parseListen),
+  },
+  podUid: {
+    flag: "--pod-uid",
+    value: "<uid>",
+    variable: "PODFIT_POD_UID",
+    help: "uid of the pod that podfit runs in. /debug/records then answers only what comes through the API server's " +
+      "pods/proxy: a request with this uid, from no address of a pod",
+    parse: optional(parseUid),
   },
   tlsCertFile: {
     flag: "--tls-cert-file",

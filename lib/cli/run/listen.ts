@@ -3,6 +3,12 @@ import type { Metrics } from "../../daemon/metrics/metrics.ts";
 import type { FlightRecords } from "../../daemon/recorder.ts";
 import { type CheckReader, openReaderAccess } from "../../daemon/server/reader_access.ts";
 import {
+  type CheckRecordsReader,
+  createRecordsAccess,
+  type FindPodAt,
+  RECORDS_PATH,
+} from "../../daemon/server/records_access.ts";
+import {
   createHandler,
   debugRoutes,
   type Handler,
@@ -29,6 +35,8 @@ interface ListenContext {
   readonly records: FlightRecords | null;
   /** Used with `--metrics-auth` only. */
   readonly checkReader: CheckReader;
+  /** Used with `--pod-uid` only. */
+  readonly findPodAt: FindPodAt;
 }
 
 /** Resolves when it listens. Rejects with a StartError where it cannot, or where a file cannot be used. */
@@ -48,11 +56,21 @@ export async function listen(options: RunOptions, context: ListenContext): Promi
   listening.use(serveOn(main, { ...common, ...options.listen, flag: "--listen", said: "Listening" }));
   const { debugListen } = options;
   if (debugListen !== null && records !== null) {
-    const debug = createHandler([debugRoutes(records, checkReader, clock)]);
+    const debug = createHandler([debugRoutes(records, toRecordsCheck(options, { ...context, checkReader }), clock)]);
     const said = "Listening for those who debug";
     listening.use(serveOn(debug, { ...common, ...debugListen, ...DEBUG_LIMITS, flag: "--debug-listen", said }));
   }
   return listening.move();
+}
+
+/** `null` = every client may read: the address is one of this machine. */
+function toRecordsCheck(
+  { podUid }: RunOptions,
+  context: Pick<ListenContext, "findPodAt" | "clock"> & { readonly checkReader: CheckReader | null },
+): CheckRecordsReader | null {
+  const { checkReader } = context;
+  if (podUid !== null) return createRecordsAccess({ ...context, podUid });
+  return checkReader && (({ authorization }) => checkReader(authorization, RECORDS_PATH));
 }
 
 /** A client that follows a pod reads for long; there are few of them. */

@@ -214,6 +214,7 @@ function toRunOptions(given: GivenFlags, getEnv: GetEnv): RunOptions {
   checkNodeLocal(options);
   checkSidecar(options);
   checkReplicas(options);
+  checkRecords(options);
   return options;
 }
 
@@ -311,6 +312,20 @@ function checkReplicas(
     `Cannot use --scaled-objects with ${part}: replicas need all pods of a workload; leave it out here (or ` +
       "PODFIT_SCALED_OBJECTS), and give it to a podfit without --node and --pod",
   );
+}
+
+/** Records have names, labels and usage of every pod. Throws a StartError where every client could read them. */
+function checkRecords({ debugListen, podUid, metricsAuth }: RunOptions): void {
+  if (debugListen === null || podUid !== null || metricsAuth || isLocal(debugListen.hostname)) return;
+  const { hostname, port } = debugListen;
+  throw new StartError(
+    `Cannot use --debug-listen ${hostname}:${port} without --pod-uid: every pod could read the records; set ` +
+      "PODFIT_POD_UID from the field metadata.uid, or use --metrics-auth, or listen on 127.0.0.1",
+  );
+}
+
+function isLocal(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "::1" || hostname.startsWith("127.");
 }
 
 /** A user who can change a pod's account must not get rights to nodes through it. Throws a StartError. */

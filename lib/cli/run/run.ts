@@ -10,6 +10,7 @@ import type { CheckResult } from "../../daemon/health.ts";
 import { createMetrics, type Metrics } from "../../daemon/metrics/metrics.ts";
 import type { FlightRecorder } from "../../daemon/recorder.ts";
 import { NO_API_SERVER } from "../../daemon/server/reader_access.ts";
+import { createFindPodAt, type FindPodAt } from "../../daemon/server/records_access.ts";
 import { type ApiClient, createClient, type UntypedAnswer } from "../../kube/client.ts";
 import { isLasting, toApiError } from "../../kube/errors.ts";
 import type { ApiServer } from "../../kube/transport.ts";
@@ -64,15 +65,18 @@ async function runEnabled(shell: RunContext): Promise<void> {
   const { options, log, metrics, clock, signal } = shell;
   let verdicts = createStartingVerdicts("no API server is asked yet");
   let checkReader = NO_API_SERVER;
+  let findPodAt: FindPodAt = findNoPod;
   const flightRecorder = options.debugListen === null ? null : await openFlightRecorder(clock);
   await using _http = await listen(options, {
     ...shell,
     records: flightRecorder,
     verdicts: { isAlive: () => verdicts.isAlive(), isReady: () => verdicts.isReady() },
     checkReader: (authorization, path) => checkReader(authorization, path),
+    findPodAt: (address) => findPodAt(address),
   });
   await using server = await orNullIfAborted(connectTo(options, signal), signal);
   if (server === null) return;
+  findPodAt = createFindPodAt({ client: createClient(server), clock, namespaces: options.namespaces });
   if (options.metricsAuth) checkReader = await openReaderCheck(server, shell);
   const { scaledObjects } = options;
   const checked = waitForCluster(() => checkCluster(server, options.namespaces, { signal, scaledObjects }), {
@@ -121,6 +125,9 @@ async function runEnabled(shell: RunContext): Promise<void> {
   await daemon.run();
 }
 
+/** Used before the API server is known. */
+const findNoPod: FindPodAt = () => Promise.reject(new Error("it was not asked yet"));
+
 async function openFlightRecorder(clock: Clock): Promise<FlightRecorder> {
   const { createFlightRecorder } = await import("../../daemon/recorder.ts");
   return createFlightRecorder(clock);
@@ -155,6 +162,7 @@ async function runDisabled(shell: RunContext): Promise<void> {
     records: null,
     verdicts: { isAlive: ok, isReady: ok },
     checkReader: (authorization, path) => checkReader(authorization, path),
+    findPodAt: findNoPod,
   });
   await using server = options.metricsAuth ? await orNullIfAborted(connectTo(options, signal), signal) : null;
   if (server !== null) checkReader = await openReaderCheck(server, shell);

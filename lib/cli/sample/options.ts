@@ -30,7 +30,7 @@ while it runs:
   GET /set?cpu=300m&memory=64Mi   what it uses from now on; you can leave one of them out
   GET /set                        what it is set to
 
-The program itself needs about 50Mi of memory; --memory is used in addition. Anyone who reaches the address may set the
+The program itself needs about 30Mi of memory; --memory is used in addition. Anyone who reaches the address may set the
 load, up to --max-cpu and --max-memory. The sample ends with exit code 0 after SIGTERM or Ctrl-C.
 `;
 

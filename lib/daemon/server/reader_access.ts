@@ -15,6 +15,8 @@ export type Access =
   /** No token, or an invalid one. */
   | { readonly kind: "unknownReader" }
   | { readonly kind: "denied"; readonly user: string }
+  /** It comes by another way than the API server's, which no right changes. */
+  | { readonly kind: "outsider"; readonly why: string }
   /** The API server did not answer. */
   | { readonly kind: "unanswered"; readonly why: string }
   /** podfit lacks the right to ask. */

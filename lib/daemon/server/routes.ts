@@ -10,9 +10,15 @@ import type { CheckResult } from "../health.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { FlightRecords, RecordSubject } from "../recorder.ts";
 import type { Access, CheckReader } from "./reader_access.ts";
+import { type CheckRecordsReader, POD_UID_HEADER, RECORDS_PATH } from "./records_access.ts";
 
-/** Answers one request. */
-export type Handler = (request: Request) => Response | Promise<Response>;
+/** Answers one request. `client`: where it comes from. */
+export type Handler = (request: Request, client?: ClientAddress) => Response | Promise<Response>;
+
+export interface ClientAddress {
+  /** The IP address of the other end of the connection. */
+  readonly address: string;
+}
 
 /** One path and its answer. */
 interface Route {
@@ -31,7 +37,7 @@ interface Route {
  */
 export function createHandler(groups: readonly (readonly Route[])[]): Handler {
   const routes = groups.flat();
-  const app = new Hono();
+  const app = new Hono<{ Bindings: Partial<ClientAddress> }>();
   const index: Route = { path: "/", about: "", answer: (context) => context.text(formatIndex(routes)) };
   for (const { path, middleware = [], answer } of [index, ...routes]) {
     for (const one of middleware) app.get(path, one);
@@ -40,7 +46,7 @@ export function createHandler(groups: readonly (readonly Route[])[]): Handler {
   }
   app.notFound((context) => context.text("Not found\n", 404));
   app.onError((error, context) => context.text(`Cannot answer: ${error.message}\n`, 500));
-  return (request) => app.fetch(request);
+  return (request, client) => app.fetch(request, client ?? {});
 }
 
 function formatIndex(routes: readonly Route[]): string {
@@ -116,13 +122,13 @@ export function metricsRoutes(
  */
 export function debugRoutes(
   records: FlightRecords,
-  checkReader: CheckReader | null,
+  checkReader: CheckRecordsReader | null,
   clock: StreamClock = systemClock,
 ): readonly Route[] {
   return [{
     path: RECORDS_PATH,
     about: "decisions and their input, as JSON lines: ?namespace=NS&pod=NAME, &scaledObject=NAME or latest=true",
-    middleware: checkReader === null ? [] : [guardReaders(checkReader, RECORDS_PATH)],
+    middleware: checkReader === null ? [] : [guardRecords(checkReader)],
     answer(context) {
       const query = parseDebugQuery(new URL(context.req.url).searchParams);
       if (query.kind === "refused") return context.text(`${query.message}\n`, 400);
@@ -203,6 +209,17 @@ function followRecords(
   };
 }
 
+function guardRecords(checkReader: CheckRecordsReader): MiddlewareHandler {
+  return async (context, next) => {
+    const access = await checkReader({
+      authorization: context.req.header("authorization") ?? null,
+      podUid: context.req.header(POD_UID_HEADER) ?? null,
+      address: (context.env as Partial<ClientAddress>).address ?? null,
+    });
+    return access.kind === "allowed" ? await next() : refuseReader(context, access, RECORDS_PATH);
+  };
+}
+
 /** Returns middleware that lets only readers with the right pass. The other answers say what is missing. */
 function guardReaders(checkReader: CheckReader, path: string): MiddlewareHandler {
   return async (context, next) => {
@@ -222,6 +239,8 @@ function refuseReader(context: Context, access: Exclude<Access, { readonly kind:
         `Forbidden: user "${access.user}" may not read this; grant the verb "get" on the nonResourceURL "${path}"\n`,
         403,
       );
+    case "outsider":
+      return context.text(`Forbidden: ${access.why}\n`, 403);
     case "unanswered":
       return context.text(`Cannot check the right of the reader: ${access.why}\n`, 503, { "retry-after": "5" });
     case "rightMissing":
@@ -286,8 +305,6 @@ async function takeSlot(pages: Semaphore, clock: Pick<Clock, "timeout">): Promis
   using timeout = clock.timeout(SLOT_TIMEOUT_MS);
   return await pages.acquire(timeout.signal).catch(() => null);
 }
-
-const RECORDS_PATH = "/debug/records";
 
 const RECORDS_HEADERS = { "content-type": "application/x-ndjson" };
 

@@ -7,7 +7,7 @@
 import { backoffMs } from "../../runtime/backoff.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
 import { waitAtMost } from "../../runtime/tasks.ts";
-import type { Handler } from "./routes.ts";
+import type { ClientAddress, Handler } from "./routes.ts";
 
 export interface ServeOptions extends Partial<ConnectionTimeouts> {
   readonly hostname: string;
@@ -204,6 +204,7 @@ function serveConnection(
   { handler, clock, timeouts, secure }: ConnectionOptions,
 ): Connection {
   const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<void>();
+  const client = { address: conn.remoteAddr.hostname };
   let wire: ByteStream = conn;
   let isAnswering = false;
   let isClosed = false;
@@ -231,7 +232,7 @@ function serveConnection(
     if (text === null) return;
     isAnswering = true;
     const write = (bytes: Uint8Array) => within(timeouts.stallMs, () => writeAll(wire, bytes));
-    await within(timeouts.answerMs, () => answerRequest(write, { text, handler, now: clock.now() }));
+    await within(timeouts.answerMs, () => answerRequest(write, { text, handler, client, now: clock.now() }));
     await within(timeouts.stallMs, () => wire.closeWrite());
     isAnswering = false;
     // If the connection closed before the client has sent everything, the client would lose the answer.
@@ -286,12 +287,21 @@ function findEnd(bytes: Uint8Array, from: number): number | null {
 
 type Write = (bytes: Uint8Array) => Promise<void>;
 
+interface AnswerOptions {
+  readonly text: string;
+  readonly handler: Handler;
+  readonly client: ClientAddress;
+  readonly now: number;
+}
+
 async function answerRequest(
   write: Write,
-  { text, handler, now }: { readonly text: string; readonly handler: Handler; readonly now: number },
+  { text, handler, client, now }: AnswerOptions,
 ): Promise<void> {
   const head = text === TOO_LARGE ? { kind: "refused", status: 431 } as const : parseRequestHead(text);
-  const response = head.kind === "request" ? await handler(head.request) : new Response(null, { status: head.status });
+  const response = head.kind === "request"
+    ? await handler(head.request, client)
+    : new Response(null, { status: head.status });
   const isChunked = response.body !== null && head.kind === "request" && !head.isHttp10;
   try {
     await write(encoder.encode(formatHead(response, { isChunked, now })));

@@ -5,14 +5,12 @@ import { openPodfits, parsePodfit } from "../../../lib/cli/connection/podfits.ts
 import { parseObjects, type Rendered, renderObjects, type Values } from "../../../tools/helm.ts";
 import { pod } from "../../e2e/support/workloads.ts";
 import type { Json } from "../../support/api_objects.ts";
-import { merge } from "../../support/chart_flips.ts";
 import { ClusterRun } from "../../support/cluster_run.ts";
 import { chartTest } from "../../support/needs_helm.ts";
 
 const { signal } = new AbortController();
 const WANTED = { namespace: "default", pod: null, podfitNamespace: "default" };
 /** Records without a token are for named peers only. */
-const POLICY = { enabled: true, metricsFrom: [{ namespaceSelector: {} }] };
 const NODE_LOCAL = { mode: "node-local" };
 
 const INSTALLS: Readonly<Record<string, Values>> = {
@@ -49,7 +47,7 @@ async function withPodfit<T>(objects: readonly Rendered[], use: (found: Json, ru
 
 for (const [what, values] of Object.entries(INSTALLS)) {
   chartTest(`a podfit is found that the chart installs with ${what}`, async () => {
-    const objects = await renderObjects({ values: merge({ debug: { enabled: true }, networkPolicy: POLICY }, values) });
+    const objects = await renderObjects({ values: values });
     await withPodfit(objects, async (_, run) => {
       const asked: string[] = [];
       const { origin, transport } = run.cluster.connect();
@@ -83,25 +81,31 @@ chartTest("the Lease that a podfit is asked by is the one that the chart grants 
 });
 
 for (const file of ["install", "node-local"]) {
-  Deno.test(`a podfit is found that deploy/${file}.yaml installs, and its missing listener is told`, async () => {
+  Deno.test(`a podfit is found that deploy/${file}.yaml installs, and it has records`, async () => {
     const text = await Deno.readTextFile(new URL(`../../../deploy/${file}.yaml`, import.meta.url));
     await withPodfit(parseObjects(text), async (_, run) => {
-      const { message } = await assertRejects(() => openPodfits(run.cluster.connect(), WANTED, signal), DebugError);
-      assertEquals(
-        message,
-        'Cannot ask podfit "default/podfit-0": it has no --debug-listen; set debug.enabled of its chart, or ' +
-          "--debug-listen 0.0.0.0:8081",
-      );
+      const sources = await openPodfits(run.cluster.connect(), WANTED, signal);
+      assertEquals(sources.map(({ name }) => name), ['podfit "default/podfit-0"']);
     });
   });
 }
+
+chartTest("a podfit without records is found, and what to set is said", async () => {
+  await withPodfit(await renderObjects({ values: { debug: { enabled: false } } }), async (_, run) => {
+    const { message } = await assertRejects(() => openPodfits(run.cluster.connect(), WANTED, signal), DebugError);
+    assertEquals(
+      message,
+      'Cannot ask podfit "default/podfit-0": it has no --debug-listen; set debug.enabled of its chart, or ' +
+        "--debug-listen 0.0.0.0:8081",
+    );
+  });
+});
 
 Deno.test("the sidecar of deploy/sidecar-example.yaml is found in its pod", async () => {
   const text = await Deno.readTextFile(new URL("../../../deploy/sidecar-example.yaml", import.meta.url));
   const { spec: { template } }: Json = parseObjects(text).find(({ kind }) => kind === "Deployment");
   const [sidecar] = template.spec.initContainers;
-  const args = [...sidecar.args, "--debug-listen=0.0.0.0:10281"];
-  const found = { ...template, spec: { ...template.spec, initContainers: [{ ...sidecar, args }] } };
-  const read = parsePodfit({ ...found, metadata: { ...template.metadata, name: "web-1", namespace: "default" } });
+  assertEquals(sidecar.name, "podfit");
+  const read = parsePodfit({ ...template, metadata: { ...template.metadata, name: "web-1", namespace: "default" } });
   assertEquals([read?.mode, read?.debugPort, read?.lease], ["sidecar", 10281, null]);
 });

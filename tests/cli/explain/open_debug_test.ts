@@ -1,6 +1,12 @@
 /** Which podfit is asked for the records of a pod, through the API server, and what people read where that fails. */
 import { assertEquals, assertMatch, assertRejects } from "#assert";
-import { askUntilAnswered, DebugError, type DebugSource, fetchLatest } from "../../../lib/cli/connection/records.ts";
+import {
+  askUntilAnswered,
+  DebugError,
+  type DebugSource,
+  fetchAll,
+  fetchLatest,
+} from "../../../lib/cli/connection/records.ts";
 import { openPodfits, type PodfitQuery } from "../../../lib/cli/connection/podfits.ts";
 import { explainFromSources } from "../../../lib/cli/explain/explain.ts";
 import { isPodNameOf } from "../../../lib/cli/explanation/explain_workload.ts";
@@ -31,6 +37,7 @@ function podfit(
     metadata: {
       name,
       namespace: "podfit",
+      uid: `uid-of-${name}`,
       labels: { "podfit.dev/mode": mode },
     },
     spec: { nodeName: node, containers: [{ name: "podfit", args }] },
@@ -74,6 +81,83 @@ Deno.test("openPodfits() asks the one controller that there is, and of several t
   const lease = { spec: { holderIdentity: "podfit-b_075e3441" } };
   const two = server(cluster([podfit("podfit-a"), podfit("podfit-b")], { [LEASE]: lease }));
   assertEquals(namesOf(await openPodfits(two, WANTED, signal)), ['podfit "podfit/podfit-b"']);
+});
+
+Deno.test("openPodfits() asks all replicas where the reader may not read the Lease, and the one that knows answers", async () => {
+  const pods = [podfit("podfit-a"), podfit("podfit-b")];
+  const asked: string[] = [];
+  const records = (name: string) => `/api/v1/namespaces/podfit/pods/${name}:8081/proxy/debug/records`;
+  const api = server({
+    ...cluster(pods),
+    [LEASE]: () => refuse(403, 'leases.coordination.k8s.io "podfit" is forbidden'),
+    [records("podfit-a")]: () => new Response('Nothing is known of pod "shop/web"', { status: 404 }),
+    [records("podfit-b")]: () => new Response(`${formatTestLine(lineOf("web"))}\n`),
+  }, asked);
+  const sources = await openPodfits(api, WANTED, signal);
+  assertEquals(namesOf(sources), ['podfit "podfit/podfit-a"', 'podfit "podfit/podfit-b"']);
+  const lines = await askUntilAnswered(
+    sources,
+    (source) => fetchAll(source, { pod: "web", namespace: "shop" }, { signal }),
+  );
+  assertEquals(lines.map(({ name }) => name), ["web"]);
+});
+
+Deno.test("each request for records has the uid of the podfit that it is for", async () => {
+  const sent: (string | null)[] = [];
+  const pods = [podfit("podfit-a"), podfit("agent", { mode: "node-local" })];
+  const api = server(cluster(pods));
+  const transport = (request: Request) => {
+    if (request.url.includes("/proxy/")) sent.push(request.headers.get("podfit-pod-uid"));
+    return api.transport(request);
+  };
+  for (const source of await openPodfits({ ...api, transport }, WANTED, signal)) {
+    await assertRejects(() => drain(source), DebugError);
+  }
+  assertEquals(sent, ["uid-of-podfit-a", "uid-of-agent"]);
+});
+
+const forbid = (verb: string, resource: string, namespace: string) => () =>
+  refuse(403, `User "alice" cannot ${verb} resource "${resource}" in API group "" in the namespace "${namespace}"`);
+
+/** By the right that is missing: the answers of the API server, and what the error has to name. */
+const MISSING: Readonly<Record<string, readonly [answers: Readonly<Record<string, unknown>>, named: RegExp]>> = {
+  "get pods, where the pod is": [
+    { "/api/v1/namespaces/shop/pods/web": forbid("get", "pods", "shop") },
+    /cannot get resource "pods" .* in the namespace "shop"/,
+  ],
+  "list pods, where podfit is": [
+    { "/api/v1/namespaces/podfit/pods": forbid("list", "pods", "podfit") },
+    /cannot list resource "pods" .* in the namespace "podfit"/,
+  ],
+  "get pods/proxy, where podfit is": [
+    {
+      "/api/v1/namespaces/podfit/pods/podfit-a:8081/proxy/debug/records": forbid("get", "pods/proxy", "podfit"),
+    },
+    /cannot get resource "pods\/proxy" .* in the namespace "podfit"; it takes the right to "get" on "pods\/proxy" in podfit's namespace/,
+  ],
+};
+for (const [right, [answers, named]] of Object.entries(MISSING)) {
+  Deno.test(`a reader without the right to ${right} is told which right that is`, async () => {
+    const ask = async () => {
+      const [source] = await openPodfits(server(cluster([podfit("podfit-a")], answers)), WANTED, signal);
+      await drain(source);
+    };
+    const error = await assertRejects(ask, DebugError);
+    assertEquals(error.reason, "NoRight");
+    assertMatch(error.message, named);
+  });
+}
+
+Deno.test("what the listener says to a client that does not come through the API server is printed", async () => {
+  const why =
+    "Forbidden: records are read through the API server (pods/proxy), by podfit explain, top and record of this version";
+  const [source] = await openPodfits(
+    server(withProxy(() => new Response(`${why}\n`, { status: 403 }))),
+    WANTED,
+    signal,
+  );
+  const error = await assertRejects(() => drain(source), DebugError);
+  assertEquals([error.reason, error.message], ["NoRight", `Cannot ask podfit "podfit/podfit-a": ${why}`]);
 });
 
 Deno.test("openPodfits() looks for the Lease under the name that the controllers are told", async () => {

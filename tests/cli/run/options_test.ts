@@ -8,6 +8,7 @@ import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts"
 import type { Json } from "../../support/api_objects.ts";
 import { StartError } from "../../../lib/cli/command/process.ts";
 
+const UID = "0b7c2f7e-9a64-4f1a-8d0a-3a5d1b1c2d3e";
 const DEFAULTS: RunOptions = {
   kubeconfigPaths: [],
   context: null,
@@ -46,6 +47,7 @@ const DEFAULTS: RunOptions = {
   pace: { perSecond: 100, burst: 200 },
   listen: { hostname: "0.0.0.0", port: 8080 },
   debugListen: null,
+  podUid: null,
   tls: null,
   metricsAuth: false,
   environment: {
@@ -122,6 +124,7 @@ Deno.test("each flag and its variable mean the same", async () => {
     ["listen", "[::1]:65535", { listen: { hostname: "::1", port: 65535 } }],
     ["listen", "localhost:80", { listen: { hostname: "localhost", port: 80 } }],
     ["debugListen", "127.0.0.1:8081", { debugListen: { hostname: "127.0.0.1", port: 8081 } }],
+    ["podUid", UID, { podUid: UID }],
     ["metricsAuth", null, { metricsAuth: true }],
   ];
   for (const [name, value, difference] of cases) {
@@ -174,6 +177,21 @@ Deno.test("replicas are set only where somebody says so, and by a podfit that se
     const refused = () => read([], { ...env, PODFIT_SCALED_OBJECTS: "true" });
     await assertRejects(refused, StartError, `Cannot use --scaled-objects with ${part}: ${why}`);
     assertEquals((await read([], env)).scaledObjects, false);
+  }
+});
+
+Deno.test("records are not served to every client: the listener is local, or says how readers are checked", async () => {
+  const refused = (address: string) =>
+    `Cannot use --debug-listen ${address} without --pod-uid: every pod could read the records; set PODFIT_POD_UID from ` +
+    "the field metadata.uid, or use --metrics-auth, or listen on 127.0.0.1";
+  for (const address of ["0.0.0.0:8081", "10.0.0.7:8081", "example:8081"]) {
+    assertEquals(await refuse(["--debug-listen", address], {}), refused(address));
+    for (const more of [["--pod-uid", UID], ["--metrics-auth"]]) {
+      assertEquals((await read(["--debug-listen", address, ...more], {})).debugListen?.port, 8081);
+    }
+  }
+  for (const address of ["127.0.0.1:8081", "localhost:8081", "[::1]:8081"]) {
+    assertEquals((await read(["--debug-listen", address], {})).podUid, null);
   }
 });
 
@@ -255,6 +273,8 @@ Deno.test("values that make no sense are refused, by flag or variable", async ()
     ["listen", "::1:8080", listen],
     ["listen", "http://127.0.0.1:8080", listen],
     ["listen", "a b:80", listen],
+    ["podUid", "web-1", "it is not a uid, as in metadata.uid of a pod"],
+    ["maxCpu", "-1", "write a quantity such as 8 or 500m"],
   ];
   for (const [name, value, why] of cases) {
     const { flag, variable } = FLAGS[name];
@@ -359,7 +379,7 @@ Deno.test("deploy/node-local.yaml starts podfit with the cgroups that it mounts 
   const { spec: { template } } = (parseAll(manifest) as Json[]).find(({ kind }) => kind === "DaemonSet");
   const [{ args, env, volumeMounts }] = template.spec.containers;
   const set = env.map((
-    { name, value = "worker-1" }: { readonly name: string; readonly value?: string },
+    { name, value = name === "PODFIT_POD_UID" ? UID : "worker-1" }: { readonly name: string; readonly value?: string },
   ) => [name, value]);
   assertEquals(args[0], "run");
   const options = await read(args.slice(1), Object.fromEntries(set));
