@@ -95,6 +95,9 @@ export type StuckReason = Extract<BlockReason, "ResizeDeferred" | "ResizeInfeasi
 export const AUTOSCALER_REASONS = [
   "InvalidSpec",
   "NamespaceExcluded",
+  "TooLarge",
+  "TooMany",
+  "OverBudget",
   "TargetNotFound",
   "ContainerNotFound",
   "Paused",
@@ -123,6 +126,9 @@ export const NOTICES = {
   OOMKilled: "Warning",
   InvalidSpec: "Warning",
   NamespaceExcluded: "Warning",
+  TooLarge: "Warning",
+  TooMany: "Warning",
+  OverBudget: "Warning",
   TargetNotFound: "Warning",
   ContainerNotFound: "Warning",
 } as const satisfies Record<string, "Normal" | "Warning">;

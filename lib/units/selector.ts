@@ -101,8 +101,11 @@ export function parseSelector(value: unknown, path: string): ParsedSelector {
   return { ok: true, selector: { requirements, source } };
 }
 
-/** Far more than a real selector has. A longer list is refused unread. */
-const MAX_ENTRIES = 1000;
+/** Far more than a real selector has, of matchLabels and of matchExpressions each. A longer list is refused unread. */
+const MAX_REQUIREMENTS = 20;
+
+/** The most values of one requirement. */
+const MAX_VALUES = 100;
 
 const EXPRESSION_OPERATORS: readonly Operator[] = ["In", "NotIn", "Exists", "DoesNotExist"];
 
@@ -138,7 +141,7 @@ function parseLabels(value: unknown, { path, problems }: SelectorPlace): Readonl
     return null;
   }
   const labels: [string, string][] = [];
-  for (const [key, label] of limitEntries(Object.entries(value), { path, problems })) {
+  for (const [key, label] of limitEntries(Object.entries(value), MAX_REQUIREMENTS, { path, problems })) {
     // The API server ignores a label whose value is null.
     if (label === null) continue;
     const hasKey = isKey(key, { path, problems });
@@ -149,7 +152,7 @@ function parseLabels(value: unknown, { path, problems }: SelectorPlace): Readonl
 
 function parseExpressions(value: unknown, { path, problems }: SelectorPlace): readonly LabelExpression[] | null {
   if (value === null) return null;
-  return parseList(value, { path, problems })
+  return parseList(value, MAX_REQUIREMENTS, { path, problems })
     .flatMap((item, index) => parseExpression(item, { path: `${path}[${index}]`, problems }) ?? []);
 }
 
@@ -180,19 +183,19 @@ function parseExpression(value: unknown, { path, problems }: SelectorPlace): Lab
 
 function parseValues(value: unknown, { path, problems }: SelectorPlace): readonly string[] | null {
   if (value === null) return null;
-  return parseList(value, { path, problems })
+  return parseList(value, MAX_VALUES, { path, problems })
     .filter((item, index): item is string => isValue(item, { path: `${path}[${index}]`, problems }));
 }
 
-function parseList(value: unknown, { path, problems }: SelectorPlace): readonly unknown[] {
-  if (Array.isArray(value)) return limitEntries(value, { path, problems });
+function parseList(value: unknown, max: number, { path, problems }: SelectorPlace): readonly unknown[] {
+  if (Array.isArray(value)) return limitEntries(value, max, { path, problems });
   addProblem(problems, { path, message: `Cannot use ${quote(value)} as list` });
   return [];
 }
 
-function limitEntries<T>(entries: readonly T[], { path, problems }: SelectorPlace): readonly T[] {
-  if (entries.length <= MAX_ENTRIES) return entries;
-  addProblem(problems, { path, message: `Cannot use ${entries.length} entries: at most ${MAX_ENTRIES} are read` });
+function limitEntries<T>(entries: readonly T[], max: number, { path, problems }: SelectorPlace): readonly T[] {
+  if (entries.length <= max) return entries;
+  addProblem(problems, { path, message: `Cannot use ${entries.length} entries: at most ${max} are read` });
   return [];
 }
 

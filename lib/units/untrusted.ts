@@ -9,6 +9,29 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/**
+ * Returns about how many bytes a JSON value has as text. It stops where `max` is passed, so a large value costs no more
+ * than a small one. Never throws.
+ */
+export function measureJson(value: unknown, max = Infinity): number {
+  let bytes = 0;
+  const left = [value];
+  while (left.length > 0 && bytes <= max) {
+    const one = left.pop();
+    if (typeof one === "string") bytes += one.length + 2;
+    else if (typeof one !== "object" || one === null) bytes += 6;
+    else {
+      bytes += 2;
+      for (const [key, entry] of Object.entries(one)) {
+        bytes += (Array.isArray(one) ? 0 : key.length + 3) + 1;
+        left.push(entry);
+        if (bytes > max) break;
+      }
+    }
+  }
+  return bytes;
+}
+
 /** Formats any value on one line of limited length: `"12Q"`, `1.5`, `null`, `an object`. Never throws. */
 export function quote(value: unknown): string {
   if (Array.isArray(value)) return "a list";
@@ -56,7 +79,7 @@ export interface Problem {
   /** What is wrong there and what would be right, without the path. */
   readonly message: string;
   /** The reason of the condition Ready; InvalidSpec by default. */
-  readonly reason?: "NamespaceExcluded";
+  readonly reason?: "NamespaceExcluded" | "TooLarge" | "TooMany" | "OverBudget";
 }
 
 /** A finding that does not make the object invalid. */

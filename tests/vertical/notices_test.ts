@@ -143,7 +143,9 @@ Deno.test("HOLD_REASONS and AUTOSCALER_REASONS complete the closed list (C53)", 
   );
   assertEquals(
     AUTOSCALER_REASONS.toSorted(),
-    "ContainerNotFound Disabled InvalidSpec NamespaceExcluded Paused TargetNotFound".split(" "),
+    "ContainerNotFound Disabled InvalidSpec NamespaceExcluded OverBudget Paused TargetNotFound TooLarge TooMany".split(
+      " ",
+    ),
   );
 });
 
@@ -153,7 +155,7 @@ Deno.test("NOTICES are Normal for what goes well and Warning for the rest (C50)"
     normal.toSorted(),
     "BaselineAvailable Inherited MetricsRecovered ResizeInProgress RestartWaiting ScaleDown ScaleUp".split(" "),
   );
-  assertEquals(Object.keys(NOTICES).length, 19);
+  assertEquals(Object.keys(NOTICES).length, 22);
 });
 
 Deno.test("decideSize() says nothing of a baseline that a profile manages only where there is one (L50)", () => {

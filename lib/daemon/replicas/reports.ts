@@ -19,6 +19,7 @@ import type { Log, LogFields } from "../../runtime/log.ts";
 import { formatName } from "../cluster/facts.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import type { ReplicaMetrics, TriggerName } from "../metrics/metrics.ts";
+import type { SweepOptions } from "../status/sweep.ts";
 import type { StatusWriter, SweepContext } from "../status/writer.ts";
 
 /** One decision about one object. */
@@ -152,7 +153,7 @@ interface ReplicasSweepOptions {
   readonly clock: Pick<Clock, "now" | "steady">;
   readonly compute: RunQueued;
   readonly list: () => Iterable<ScaledObjectSnapshot>;
-  readonly writer: Pick<StatusWriter<ScaledObjectStatus>, "write" | "forget">;
+  readonly writer: Pick<StatusWriter<ScaledObjectStatus>, "write" | "settle" | "forget">;
   readonly metrics: Pick<ReplicaMetrics, "setRegistered">;
   /** False while the lists of the namespace are incomplete: then its statuses are not written. */
   readonly isKnown: (namespace: string) => boolean;
@@ -177,11 +178,12 @@ export class ReplicasSweep {
   }
 
   /**
-   * Resolves when each changed status is written, has failed, or is postponed. Never rejects. The last sweep postpones
-   * nothing.
+   * Resolves when each changed status is written, has failed, or is postponed; with `waits: false` it does not wait for
+   * writes. Never rejects. The last sweep postpones nothing.
    */
-  async sweep(signal: AbortSignal, { isLast = false } = {}): Promise<void> {
-    const context: SweepContext = { signal, isUnanswered: false, isLast };
+  async sweep(signal: AbortSignal, { isLast = false, waits = true }: SweepOptions = {}): Promise<void> {
+    if (isLast) await this.#options.writer.settle();
+    const context: SweepContext = { signal, isLast };
     const writes: Promise<void>[] = [];
     const registered = { triggers: new Map<string, number>(), objects: new Map<string, number>() };
     for (const snapshot of this.#options.list()) {
@@ -192,7 +194,7 @@ export class ReplicasSweep {
       countRegistered(snapshot.facts, registered);
     }
     this.#options.metrics.setRegistered(registered);
-    await Promise.all(writes);
+    if (waits) await Promise.all(writes);
   }
 
   /** Returns `null` when nothing is written now. */

@@ -38,7 +38,7 @@ export interface StatusSweepOptions {
   readonly canReport: (autoscaler: AutoscalerFacts) => boolean;
   /** Returns the stale resource of a namespace; `null` = none. */
   readonly findStale?: (namespace: string) => string | null;
-  readonly writer: Pick<StatusWriter<AutoscalerStatus>, "findLast" | "write" | "forget">;
+  readonly writer: Pick<StatusWriter<AutoscalerStatus>, "findLast" | "write" | "settle" | "forget">;
   readonly listeners: readonly StatusListener[];
   readonly onTrouble: OnFailure;
 }
@@ -54,6 +54,13 @@ const RETRY_BASE_MS = 5_000;
 const RETRY_MAX_MS = 60_000;
 
 const NO_UNREAD = { count: 0, why: "" };
+
+export interface SweepOptions {
+  /** No sweep follows. */
+  readonly isLast?: boolean;
+  /** Whether to wait for the writes. */
+  readonly waits?: boolean;
+}
 
 interface SweptAutoscaler {
   /** What the status depended on when it was computed; `null` = it has to be computed again. */
@@ -82,13 +89,14 @@ export class StatusSweep {
   }
 
   /**
-   * Resolves when every changed status was written, has failed, or was delayed to the next sweep. Never rejects. The
-   * last sweep delays nothing.
+   * Resolves when every changed status was written, has failed, or was delayed to the next sweep. With `waits: false` it
+   * does not wait for writes: a slow one keeps no other status back. Never rejects. The last sweep delays nothing.
    */
-  async sweep(signal: AbortSignal, { isLast = false } = {}): Promise<void> {
-    const { clock, cache, listeners } = this.#options;
+  async sweep(signal: AbortSignal, { isLast = false, waits = true }: SweepOptions = {}): Promise<void> {
+    const { clock, cache, listeners, writer } = this.#options;
+    if (isLast) await writer.settle();
     const compute = getComputeQueue(clock);
-    const context: SweepContext = { signal, isUnanswered: false, isLast };
+    const context: SweepContext = { signal, isLast };
     const writes: Promise<void>[] = [];
     for (const autoscaler of cache.listAutoscalers()) {
       await compute(() => {
@@ -97,7 +105,7 @@ export class StatusSweep {
       });
     }
     for (const listener of listeners) listener.onSwept?.();
-    await Promise.all(writes);
+    if (waits) await Promise.all(writes);
   }
 
   /** Returns `null` if nothing is written now. */
@@ -244,7 +252,7 @@ export class StatusLoop {
     while (!signal.aborted) {
       this.recordProgress();
       before();
-      await status.sweep(signal);
+      await status.sweep(signal, { waits: false });
       after();
       await this.#clock.sleep(SWEEP_MS, signal).catch(() => {});
     }

@@ -47,8 +47,6 @@ export interface StatusToWrite<Status> {
 /** What the writes of one sweep share. */
 export interface SweepContext {
   readonly signal: AbortSignal;
-  /** The server did not answer. The other writes of the sweep are skipped, because they would wait as long. */
-  isUnanswered: boolean;
   /** No sweep follows, so no write is delayed. */
   readonly isLast: boolean;
 }
@@ -61,6 +59,9 @@ export class StatusWriter<Status extends object> {
   readonly #options: StatusWriterOptions<Status>;
   readonly #memory = new Map<string, WriterState<Status>>();
   readonly #limit = new Semaphore(MAX_CONCURRENT, { isShared: true });
+  readonly #pending = new Set<Promise<void>>();
+  /** By namespace, when a write got no answer, monotonic ms. Writes that waited then would wait as long. */
+  readonly #unansweredAtMs = new Map<string, number>();
   readonly #pauses = new StatusPauses();
   readonly #rivalry: RivalWriters;
 
@@ -81,13 +82,26 @@ export class StatusWriter<Status extends object> {
   }
 
   /**
-   * Returns `null` if there is nothing to write, and "later" if it is too early. Otherwise returns a promise that
-   * resolves when the write has ended and never rejects.
+   * Returns `null` if there is nothing to write, and "later" if it is too early or the last write has not ended.
+   * Otherwise returns a promise that resolves when the write has ended and never rejects.
    */
   write(wanted: StatusToWrite<Status>, sweep: SweepContext): Promise<void> | "later" | null {
     const memory = this.#remember(wanted.object.uid);
+    if (memory.isWriting) return "later";
     const due = this.#decideWhen(wanted, { memory, sweep });
-    return due === "now" ? this.#send(wanted, { memory, sweep }) : due;
+    if (due !== "now") return due;
+    memory.isWriting = true;
+    const writing = this.#send(wanted, { memory, sweep }).finally(() => {
+      memory.isWriting = false;
+      this.#pending.delete(writing);
+    });
+    this.#pending.add(writing);
+    return writing;
+  }
+
+  /** Resolves when every write that has begun has ended. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#pending);
   }
 
   #decideWhen(
@@ -113,8 +127,11 @@ export class StatusWriter<Status extends object> {
 
   async #send({ object, status }: StatusToWrite<Status>, { memory, sweep }: Writing<Status>): Promise<void> {
     const { patch, clock, brake, onProgress, onTrouble } = this.#options;
-    using _slot = await this.#limit.acquire(undefined, { lane: object.namespace });
-    if (sweep.isUnanswered || sweep.signal.aborted) return;
+    const { namespace } = object;
+    const sinceMs = clock.monotonic();
+    using _slot = await this.#limit.acquire(undefined, { lane: namespace });
+    const isUnanswered = (this.#unansweredAtMs.get(namespace) ?? -Infinity) > sinceMs;
+    if (isUnanswered || sweep.signal.aborted) return;
     // It does not wait for a permit, because that would delay the loop. The next sweep tries again.
     using permit = brake.tryAcquire();
     if (permit === null) return;
@@ -124,23 +141,24 @@ export class StatusWriter<Status extends object> {
       const change = toMergePatch(object.status, toMergePatch(memory.written?.stored, status));
       const signal = AbortSignal.any([timeout.signal, sweep.signal]);
       const { failure, status: stored } = await patch(object, change, signal);
+      this.#unansweredAtMs.delete(namespace);
       permit.report(failure === null ? null : findBusy(failure));
       if (failure !== null) throw failure;
       memory.written = { sent: status, stored, atMs: clock.monotonic() };
       memory.failures = 0;
       onTrouble({ kind: "recovered", what: WHAT, subject: formatName(object) });
     } catch (error) {
-      if (!sweep.signal.aborted) this.#fail(object, error, { memory, sweep });
+      if (!sweep.signal.aborted) this.#fail(object, error, memory);
     } finally {
       onProgress();
     }
   }
 
-  #fail(autoscaler: StatusToWrite<Status>["object"], error: unknown, { memory, sweep }: Writing<Status>): void {
+  #fail(autoscaler: StatusToWrite<Status>["object"], error: unknown, memory: WriterState<Status>): void {
     const { metrics, onTrouble } = this.#options;
     const isRefused = error instanceof ApiError && error.code < 500 && error.code !== 429;
     this.#putOff(memory, isRefused ? REFUSED_MAX_MS : RETRY_MAX_MS);
-    if (!(error instanceof ApiError)) sweep.isUnanswered = true;
+    if (!(error instanceof ApiError)) this.#unansweredAtMs.set(autoscaler.namespace, this.#options.clock.monotonic());
     // The object was deleted; the watch will report it.
     else if (error.code === 404) return;
     metrics.failed(autoscaler.namespace, "StatusWrite");
@@ -162,7 +180,7 @@ export class StatusWriter<Status extends object> {
   }
 
   #remember(uid: string): WriterState<Status> {
-    const memory = this.#memory.get(uid) ?? { written: null, retryAtMs: 0, failures: 0 };
+    const memory = this.#memory.get(uid) ?? { written: null, isWriting: false, retryAtMs: 0, failures: 0 };
     this.#memory.set(uid, memory);
     return memory;
   }
@@ -199,6 +217,8 @@ interface Writing<Status> {
 
 interface WriterState<Status> {
   written: Written<Status> | null;
+  /** A write waits or is under way. */
+  isWriting: boolean;
   retryAtMs: number;
   failures: number;
 }

@@ -124,9 +124,6 @@ const SPEC_FIELDS = [
   "bounds",
 ];
 
-/** The schema's bound, on matchLabels and on matchExpressions each. */
-const MAX_REQUIREMENTS = 100;
-
 /** The schema's bound. */
 const MAX_EXCLUDED = 100;
 
@@ -221,15 +218,6 @@ function parsePodSelector(spec: Fields): Selector | null {
   }
   if (isEmptySelector(parsed.selector)) {
     spec.report("selector", "Cannot use an empty selector: it would match every pod of the namespace, name labels");
-  }
-  for (const [key, entries] of Object.entries(parsed.selector.source)) {
-    const count = Object.keys(entries).length;
-    if (count > MAX_REQUIREMENTS) {
-      spec.add({
-        path: spec.pathOf(`selector.${key}`),
-        message: `Cannot use ${count} ${key}: at most ${MAX_REQUIREMENTS}`,
-      });
-    }
   }
   return parsed.selector;
 }

@@ -9,7 +9,7 @@ import { formatAmount } from "../../units/quantity.ts";
 import { requestOrLimitOf, RESIZE_UNIT, RESOURCE_FIELDS, resourceOf, type Resources } from "../../units/resources.ts";
 import type { LabelSelector } from "../../units/selector.ts";
 import { formatTime } from "../../units/time.ts";
-import type { Problem } from "../../units/untrusted.ts";
+import { measureJson, type Problem } from "../../units/untrusted.ts";
 import type { PolicyFields } from "./profiles.ts";
 
 /** A condition as the API has it. */
@@ -93,7 +93,9 @@ export function nextStatus(before: AutoscalerStatus, facts: StatusFacts, now: nu
   return {
     conditions: verdicts.map((verdict) => toCondition(verdict, before, { generation: facts.generation, now })),
     observedGeneration: facts.generation,
-    ...(selector === null ? {} : { effectiveSelector: selector }),
+    ...(selector === null || measureJson(selector, MAX_SELECTOR_BYTES) > MAX_SELECTOR_BYTES
+      ? {}
+      : { effectiveSelector: selector }),
     ...(lastScale === null ? {} : {
       lastScaleTime: formatTime(lastScale.at),
       lastScaleAction: lastScale.action,
@@ -172,6 +174,9 @@ export function computeMaxSize(sizes: readonly Resources[]): Resources {
 
 /** The API allows 32768 characters; a person reads fewer. */
 const MAX_MESSAGE_LENGTH = 2048;
+
+/** A larger selector is not repeated in the status, which is kept in memory, in etcd and in each watch event. */
+const MAX_SELECTOR_BYTES = 4096;
 
 const MAX_CLOCK_SKEW_MS = 60_000;
 

@@ -83,12 +83,25 @@ export function openMetadata(trigger: Fields, { type, keys, warnings }: Metadata
   };
 }
 
-/** No text that is sent or compared is longer. */
-const MAX_TEXT = 64 * 1024;
+/** The most characters of a text; real ones are much shorter. */
+const MAX_TEXT = 1024;
+
+const MAX_TEXTS: ReadonlyMap<string, number> = new Map([
+  ["query", 8192],
+  ["customHeaders", 8192],
+  ["queryParameters", 8192],
+  ["podSelector", 8192],
+  ["serverAddress", 2048],
+  ["url", 2048],
+]);
+
+function getMaxText(key: string): number {
+  return MAX_TEXTS.get(key) ?? MAX_TEXT;
+}
 
 function findText(fields: Fields, key: string): string | null {
   const value = fields.get(key);
-  if (typeof value !== "string" || value.length > MAX_TEXT) return null;
+  if (typeof value !== "string" || value.length > getMaxText(key)) return null;
   const text = value.trim();
   return text === "" ? null : text;
 }
@@ -96,13 +109,13 @@ function findText(fields: Fields, key: string): string | null {
 /** An absent value is an empty text. A wrong one is reported once. */
 function isReadable(fields: Fields, key: string): boolean {
   const value = fields.get(key) ?? "";
-  return typeof value === "string" && value.length <= MAX_TEXT;
+  return typeof value === "string" && value.length <= getMaxText(key);
 }
 
 function reportNoText(fields: Fields, key: string): void {
   if (isReadable(fields, key)) return;
   const isText = typeof fields.get(key) === "string";
-  const rule = isText ? `longer than ${MAX_TEXT} characters` : "must be a string, in quotes";
+  const rule = isText ? `longer than ${getMaxText(key)} characters` : "must be a string, in quotes";
   fields.report(key, `Cannot use ${quote(fields.get(key))} as ${key}: ${rule}`);
 }
 

@@ -209,3 +209,13 @@ Deno.test("nextStatus() writes the effective policy where there is a profile (L5
   assertEquals(nextStatus({}, { ...FACTS, effectivePolicy }, START).effectivePolicy, effectivePolicy);
   assertEquals("effectivePolicy" in nextStatus({ effectivePolicy }, FACTS, START), false);
 });
+
+Deno.test("nextStatus() repeats no selector of more than 4 KiB", () => {
+  const values = (count: number) => Array.from({ length: count }, (_, index) => String(index).padStart(58, "v"));
+  const selectorOf = (count: number) => ({
+    matchExpressions: [{ key: "app", operator: "In" as const, values: values(count) }],
+  });
+  const statusOf = (count: number) => nextStatus({}, { ...FACTS, selector: selectorOf(count) }, START);
+  assertEquals(statusOf(60).effectiveSelector, selectorOf(60));
+  assertEquals(statusOf(70).effectiveSelector, undefined);
+});

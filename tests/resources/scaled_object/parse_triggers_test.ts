@@ -327,3 +327,21 @@ function external(edits: Edits): ExternalTrigger {
   assert(found.kind === "external");
   return found;
 }
+
+Deno.test("parseScaledObject() bounds each text of a trigger by what real ones need", () => {
+  const bounds = [
+    [PROMETHEUS, "query", 8192],
+    [PROMETHEUS, "serverAddress", 2048],
+    [METRICS_API, "url", 2048],
+    [METRICS_API, "valueLocation", 1024],
+    [CRON, "timezone", 1024],
+  ] as const;
+  for (const [type, key, max] of bounds) {
+    const long = `http://metrics.shop/${"a".repeat(max - 19)}`;
+    const [tooLong, ...others] = parseScaledObject(toScaledObject(trigger(type, { [key]: long }))).problems;
+    assertEquals([tooLong?.path, others], [`spec.triggers[0].metadata.${key}`, []]);
+    assert(tooLong?.message.endsWith(`longer than ${max} characters`), tooLong?.message);
+    const whole = parseScaledObject(toScaledObject(trigger(type, { [key]: long.slice(0, max) }))).problems;
+    assert(whole.every(({ message }) => !message.includes("longer than")), JSON.stringify(whole));
+  }
+});

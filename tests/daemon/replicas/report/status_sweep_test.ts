@@ -40,6 +40,7 @@ class Desk {
         this.written.push(object.name);
         return this.answer;
       },
+      settle: async () => {},
       forget: (uid) => void this.written.push(`forgets ${uid}`),
     },
     metrics: { setRegistered: (registered) => void this.registered.push(registered) },

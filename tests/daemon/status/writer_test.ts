@@ -1,0 +1,79 @@
+/** Statuses are written fairly: a write without an answer keeps back only the namespace that it is for. */
+import { assertEquals } from "#assert";
+import { type StatusToWrite, StatusWriter } from "../../../lib/daemon/status/writer.ts";
+import { CircuitBreaker } from "../../../lib/runtime/backoff.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
+
+interface Status {
+  readonly text: string;
+}
+
+function statusOf(namespace: string, name: string, text = "new"): StatusToWrite<Status> {
+  return { object: { namespace, name, uid: `${namespace}/${name}`, status: {} }, isStale: false, status: { text } };
+}
+
+/** A writer whose server never answers writes in the namespaces `silent`. */
+function openWriter(silent: readonly string[]) {
+  const clock = new VirtualClock();
+  const written: string[] = [];
+  const asked: string[] = [];
+  const writer = new StatusWriter<Status>({
+    patch: ({ namespace, name }, change, signal) => {
+      asked.push(`${namespace}/${name}`);
+      if (silent.includes(namespace)) {
+        return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      }
+      written.push(`${namespace}/${name}`);
+      return Promise.resolve({ failure: null, status: change as Status });
+    },
+    clock,
+    random: () => 0.5,
+    metrics: { failed() {} },
+    brake: new CircuitBreaker({ clock, random: () => 0.5 }),
+    isKnown: () => true,
+    rivals: "",
+    isNodeLocal: false,
+    onProgress() {},
+    onTrouble() {},
+  });
+  const sweep = { signal: new AbortController().signal, isLast: false };
+  return { clock, writer, sweep, written, asked };
+}
+
+Deno.test("StatusWriter writes the statuses of other namespaces while one namespace's writes get no answer", async () => {
+  const { clock, writer, sweep, written, asked } = openWriter(["loud"]);
+  for (let index = 0; index < 200; index++) writer.write(statusOf("loud", `web-${index}`), sweep);
+  for (let index = 0; index < 30; index++) writer.write(statusOf(`shop-${index}`, "web"), sweep);
+  await clock.advance(1);
+  assertEquals(written.length, 30, "all others are written before the first timeout");
+  assertEquals(asked.length - written.length <= 8, true, `${asked.length - written.length} places for one namespace`);
+  await clock.advance(10_000);
+  assertEquals(asked.length - written.length <= 8, true, "the namespace's other writes do not wait as long again");
+  await writer.settle();
+  writer.write(statusOf("shop-0", "api"), sweep);
+  await clock.advance(1);
+  assertEquals(written.at(-1), "shop-0/api");
+});
+
+Deno.test("StatusWriter writes a namespace whose write got no answer again as soon as it answers", async () => {
+  const silent = ["loud"];
+  const { clock, writer, sweep, written } = openWriter(silent);
+  writer.write(statusOf("loud", "web"), sweep);
+  await clock.advance(10_000);
+  silent.length = 0;
+  await clock.advance(60_000);
+  writer.write(statusOf("loud", "web"), sweep);
+  await writer.settle();
+  assertEquals(written, ["loud/web"]);
+});
+
+Deno.test("StatusWriter has one write of an object at a time", async () => {
+  const { clock, writer, sweep, asked } = openWriter(["loud"]);
+  const first = writer.write(statusOf("loud", "web"), sweep);
+  assertEquals(first instanceof Promise, true);
+  assertEquals(writer.write(statusOf("loud", "web", "newer"), sweep), "later");
+  await clock.advance(1);
+  assertEquals(asked, ["loud/web"]);
+  await clock.advance(10_000);
+  await writer.settle();
+});
