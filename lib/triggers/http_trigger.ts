@@ -15,7 +15,7 @@ import { parseExposition } from "./exposition.ts";
 import { adviseOnStatus, describeFailure, fetchText, type SendToTrigger } from "./http_client.ts";
 import { resolveAuth, toTriggerRequest } from "./request.ts";
 import type { AnswerWork, AskedSource, AskTrigger, TriggerAnswer, ValueResult } from "./value.ts";
-import { parsePlain } from "../runtime/yaml.ts";
+import { findExcess, MAX_PLAIN_MARKS, parsePlain } from "../runtime/yaml.ts";
 
 interface AskTriggerOptions {
   readonly clock: Pick<Clock, "timeout">;
@@ -204,12 +204,14 @@ function findInJson(text: string, valueLocation: string): ValueResult {
 }
 
 /** A larger text costs too much to parse, and an answer with one value is smaller. */
-const MAX_YAML_BYTES = 64 * 1024;
+const MAX_YAML_BYTES = 16 * 1024;
+
+const TOO_MUCH_YAML =
+  "the answer has more than 16 KiB of YAML, or more than 1000 lines, fields and values; ask for less, or use format json";
 
 function findInYaml(text: string, valueLocation: string): ValueResult {
-  if (new TextEncoder().encode(text).length > MAX_YAML_BYTES) {
-    return { ok: false, cause: "the answer has more than 64 KiB of YAML; ask for less, or for JSON" };
-  }
+  const isTooLong = new TextEncoder().encode(text).length > MAX_YAML_BYTES;
+  if (isTooLong || findExcess(text, MAX_PLAIN_MARKS) !== null) return { ok: false, cause: TOO_MUCH_YAML };
   try {
     const document = parsePlain(text);
     return isRecord(document)
@@ -221,7 +223,7 @@ function findInYaml(text: string, valueLocation: string): ValueResult {
 }
 
 const NO_PLAIN_YAML =
-  "the answer is not one YAML document, or has anchors, aliases, merge keys or too many lines; check url and format";
+  "the answer is not one YAML document, or has anchors, aliases or merge keys; check url and format";
 
 /**
  * Stops at the first value that is not a list or a map, even if the path continues. Items of a list are named by their

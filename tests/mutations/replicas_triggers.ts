@@ -130,7 +130,15 @@ export const REPLICAS_TRIGGERS: Mutations = {
       find: "> MAX_YAML_BYTES",
       replace: "> 64 * MAX_YAML_BYTES",
       test:
-        "parseLocatedValue() takes 64 KiB of YAML and no more, counted in bytes, and what looks like aliases in texts (R13, R15)",
+        "parseLocatedValue() takes 16 KiB of YAML and no more, counted in bytes, and what looks like aliases in texts (R13, R15)",
+    },
+    {
+      breaks: "takes YAML of any number of lines, fields and values",
+      in: "findInYaml",
+      find: "findExcess(text, MAX_PLAIN_MARKS) !== null",
+      replace: "findExcess(text, 17 * MAX_PLAIN_MARKS) !== null",
+      test:
+        "parseLocatedValue() takes 1,000 lines, fields and values of YAML and no more, so that no answer is slow (R13, R15)",
     },
     {
       breaks: "takes YAML that stands for more than is written",
