@@ -14,11 +14,14 @@ COPY crds crds
 COPY deploy/demo deploy/demo
 COPY lib lib
 COPY tools tools
-RUN DENO_NO_UPDATE_CHECK=1 deno run --quiet --frozen -P=dev tools/image/main.ts --rootfs /rootfs
+# --build-arg COMMIT=$(git rev-parse HEAD): shown by the metric podfit_build_info.
+ARG COMMIT=
+RUN DENO_NO_UPDATE_CHECK=1 deno run --quiet --frozen -P=dev tools/image/main.ts --rootfs /rootfs --commit="$COMMIT"
 
 FROM build AS compile
 # Bundled first: otherwise all files of all packages would be embedded. Without the demo, as the image of tools/image.
 RUN deno bundle --frozen --platform browser --code-splitting --external ./demo/demo.ts --outdir bundle main.ts \
+  && sed -i "s/\bCOMMIT = \"unknown\"/COMMIT = \"${COMMIT:-unknown}\"/" bundle/*.js \
   && deno compile --frozen --permission-set=daemon --v8-flags=--no-parallel-scavenge,--heap-growing-percent=30,--max-semi-space-size=16,--page-promotion-threshold=10,--no-allocation-site-pretenuring \
     --output /compiled/podfit/podfit bundle/main.js \
   && cp -a /rootfs/etc /rootfs/lib* /compiled/ && cp -a /rootfs/podfit/notices /compiled/podfit/

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { gunzipSync } from "node:zlib";
 import { findForbiddenPurpose } from "../../lib/units/address.ts";
 import { type Image, writeArchive } from "../../tools/image/archive.ts";
-import { bundlePodfit, hideLazyImports, toProgram } from "../../tools/image/bundle.ts";
+import { bundlePodfit, hideLazyImports, toProgram, writeCommit } from "../../tools/image/bundle.ts";
 import {
   COMMANDS,
   ENTRY_POINT,
@@ -218,6 +218,16 @@ Deno.test("Deno's cache in the image knows what a start loads, by the paths of t
   }
 });
 
+Deno.test("the bundle has the given commit at the one place that the metric reads, and no other text changes", async () => {
+  const bundle = await bundlePodfit();
+  const commit = "0123456789abcdef0123456789abcdef01234567";
+  const [before, after] = [bundle, writeCommit(bundle, commit)].map((one) => [...one.values()].join("\n"));
+  assertEquals(after, before?.replace('COMMIT = "unknown"', `COMMIT = "${commit}"`));
+  assertEquals(after?.split(commit).length, 2);
+  assertThrows(() => writeCommit(bundle, 'x"; boom'), Error, "it is not a hash of Git");
+  assertThrows(() => writeCommit(new Map(), commit), Error, "0 places");
+});
+
 Deno.test("hideLazyImports() hides what an import() names, and no other import", () => {
   const text = 'import"./a.js";const b=()=>import("./b.js"),c=import("npm:c");export*from"./d.js";';
   const hidden = 'import"./a.js";const b=()=>import(String("./b.js")),c=import("npm:c");export*from"./d.js";';
@@ -240,7 +250,7 @@ Deno.test("the Dockerfile says the same of its image as the tool does", async ()
   assertEquals(JSON.parse(lineOf("CMD")), CONFIG.Cmd);
   assertEquals(/^(SHELL|VOLUME) /m.test(text), false);
   assertMatch(text, /^FROM image\nCOPY --from=build \/rootfs \/\n*$/m, "the last stage is what is built by default");
-  assertMatch(text, /tools\/image\/main\.ts --rootfs \/rootfs$/m);
+  assertMatch(text, /tools\/image\/main\.ts --rootfs \/rootfs --commit="\$COMMIT"$/m);
   const build = project.tasks.build.replace("--outdir dist", "--outdir bundle").replace("bundle", "bundle --frozen");
   assert(text.includes(build) && build.includes(` --external ${LEFT_OUT} `), build);
 });

@@ -12,7 +12,7 @@ export type Bundle = ReadonlyMap<string, string>;
  * minified: Deno's esbuild drops what a `using` declaration puts away (https://github.com/evanw/esbuild/issues/4482),
  * and a stack trace names its functions.
  */
-export async function bundlePodfit(): Promise<Bundle> {
+export async function bundlePodfit(commit?: string): Promise<Bundle> {
   const directory = await Deno.makeTempDir();
   try {
     const args = ["bundle", "--quiet", "--frozen", "--platform", "browser", "--code-splitting", "--external", LEFT_OUT];
@@ -23,7 +23,8 @@ export async function bundlePodfit(): Promise<Bundle> {
     if (!success) throw new Error(`Cannot bundle podfit: ${new TextDecoder().decode(stderr).trim()}`);
     const names = (await Array.fromAsync(Deno.readDir(directory))).map(({ name }) => name).sort();
     const texts = await Promise.all(names.map((name) => Deno.readTextFile(`${directory}/${name}`)));
-    return new Map(names.map((name, index) => [name, hideLazyImports(texts[index] ?? "")]));
+    const bundle = new Map(names.map((name, index) => [name, hideLazyImports(texts[index] ?? "")]));
+    return commit === undefined ? bundle : writeCommit(bundle, commit);
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
@@ -37,6 +38,19 @@ export async function bundlePodfit(): Promise<Bundle> {
 export function hideLazyImports(text: string): string {
   return text.replaceAll(/\bimport\(("\.\/[^"]+\.[jt]s")\)/g, "import(String($1))");
 }
+
+/**
+ * Returns the bundle with the commit of the build in place of "unknown" (lib/cli/command/process.ts). Throws if the
+ * commit is not a hash of Git, or if the bundle does not have this constant exactly once.
+ */
+export function writeCommit(bundle: Bundle, commit: string): Bundle {
+  if (!/^[0-9a-f]{7,64}$/.test(commit)) throw new Error(`Cannot use commit "${commit}": it is not a hash of Git`);
+  const places = [...bundle.values()].reduce((sum, text) => sum + [...text.matchAll(NO_COMMIT)].length, 0);
+  if (places !== 1) throw new Error(`Cannot write the commit: the bundle has ${places} places for it, not 1`);
+  return new Map(Array.from(bundle, ([name, text]) => [name, text.replace(NO_COMMIT, `COMMIT = "${commit}"`)]));
+}
+
+const NO_COMMIT = /\bCOMMIT = "unknown"/g;
 
 export function toProgram(bundle: Bundle): readonly TarEntry[] {
   const encoder = new TextEncoder();

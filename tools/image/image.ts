@@ -32,10 +32,13 @@ export interface ImageOptions {
   readonly compression?: number;
 }
 
-/** The runtime is the Deno that runs this. Rejects where a part cannot be made or its licence is missing. */
-export async function readLayers(): Promise<readonly Layer[]> {
+/**
+ * The runtime is the Deno that runs this. `commit` is shown by the metric podfit_build_info; "unknown" without it.
+ * Rejects where a part cannot be made or its licence is missing.
+ */
+export async function readLayers(commit?: string): Promise<readonly Layer[]> {
   const runtime = { path: "podfit/deno", mode: 0o755, content: await Deno.readFile(Deno.execPath()) };
-  const program = toProgram(await bundlePodfit());
+  const program = toProgram(await bundlePodfit(commit));
   return [
     { comment: `Deno ${Deno.version.deno}`, files: [runtime] },
     { comment: "glibc and libgcc", files: await readLibraries(Deno.execPath()) },

@@ -1,9 +1,10 @@
 // deno-lint-ignore-file no-console
 /**
- * `deno task image [--output FILE] [--tag NAME]`: writes an image archive of podfit, without Docker and without root.
+ * `deno task image [--output FILE] [--tag NAME] [--commit HASH]`: writes an image archive of podfit, without Docker and without root.
  * The same tree of sources, the same Deno and the same C libraries give the same digest.
  *   ctr -n k8s.io images import podfit.tar
  *   docker load -i podfit.tar
+ * `--commit` is the commit of the sources, for the metric podfit_build_info.
  * `--rootfs DIRECTORY` writes the files alone, for the Dockerfile.
  *
  * Arguments of the container are podfit's own. It needs no volume, no writable path, no capability, no user
@@ -26,9 +27,10 @@ const { values } = parseArgs({
     output: { type: "string", default: "podfit.tar" },
     tag: { type: "string", default: `localhost/podfit:${VERSION}` },
     rootfs: { type: "string" },
+    commit: { type: "string" },
   },
 });
-const layers = await readLayers();
+const layers = await readLayers(values.commit || undefined);
 if (values.rootfs !== undefined) await writeFiles(values.rootfs, layers.flatMap(({ files }) => files));
 else {
   const { content, compressedBytes, digest } = await writeArchive(toImage(layers, { tag: values.tag }));

@@ -9,6 +9,9 @@ import { toLine } from "../terminal/output.ts";
 
 export const VERSION: string = project.version;
 
+/** The commit that podfit was built from. `deno task image --commit` and the Dockerfile put it into the bundle. */
+export const COMMIT = "unknown";
+
 /** How the process was started. */
 interface Invocation {
   /** It is one program, made by `deno compile`. */

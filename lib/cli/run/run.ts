@@ -23,7 +23,7 @@ import { abortable, untilAborted } from "../../runtime/tasks.ts";
 import { createEgress } from "../../triggers/egress.ts";
 import { createTriggerClient } from "../../triggers/http_client.ts";
 import { hostOf } from "../../units/address.ts";
-import { listenForSignals, toStartError, VERSION } from "../command/process.ts";
+import { COMMIT, listenForSignals, toStartError, VERSION } from "../command/process.ts";
 import { connectTo, createReplicasOptions } from "../connection/api_server.ts";
 import { listen, openReaderCheck } from "./listen.ts";
 import { openSource } from "./open_source.ts";
@@ -33,7 +33,7 @@ import type { RunOptions } from "./options.ts";
 export async function run(options: RunOptions): Promise<void> {
   const lag = new LoopLag(systemClock);
   const { agentId, isEnabled } = options.environment;
-  const metrics = createMetrics({ version: VERSION, agentId, takeLoopBlockMs: () => lag.takeMaxMs() });
+  const metrics = createMetrics({ version: VERSION, commit: COMMIT, agentId, takeLoopBlockMs: () => lag.takeMaxMs() });
   await using lines = openLogWriter({
     onDropped: metrics.logLineDropped,
     onRoom: (count) => log.warn("Log lines are missing here: stdout was not read in time", { lines: count }),
@@ -41,7 +41,12 @@ export async function run(options: RunOptions): Promise<void> {
   const log: Log = createLog({ level: options.logLevel, format: options.logFormat, write: lines.write });
   using _crashes = listenForCrashes({ log, flush: lines.flush });
   using ending = listenForSignals(() => log.info("Stopping"));
-  log.info("Starting", { version: VERSION, dryRun: options.dryRun, namespaces: options.namespaces ?? "all" });
+  log.info("Starting", {
+    version: VERSION,
+    commit: COMMIT,
+    dryRun: options.dryRun,
+    namespaces: options.namespaces ?? "all",
+  });
   const shell: RunContext = { options, log, metrics, clock: lag.clock, signal: ending.signal };
   await (isEnabled ? runEnabled(shell) : runDisabled(shell));
   log.info("Stopped");

@@ -117,7 +117,12 @@ export const FAMILIES = {
     help: "Pods that need more and are held, by reason",
     labels: ["namespace", "name", "reason"],
   },
-  buildInfo: { kind: "gauge", name: "podfit_build_info", help: "1, with the versions", labels: ["version", "deno"] },
+  buildInfo: {
+    kind: "gauge",
+    name: "podfit_build_info",
+    help: "1, with the versions and the commit of the build",
+    labels: ["version", "commit", "deno"],
+  },
   cpu: {
     kind: "counter",
     name: "process_cpu_seconds_total",

@@ -34,6 +34,8 @@ export interface Totals {
 
 interface MetricsOptions {
   readonly version: string;
+  /** The commit of the build. Default: `unknown`. */
+  readonly commit?: string;
   /** Label `kedify_agent_id` of every `kedify_` family; absent or empty = no label. */
   readonly agentId?: string;
   /** Returns the longest block of the event loop since the last call, ms. */
@@ -102,7 +104,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const families = createFamilies(FAMILIES, options.agentId);
   const ofReplicas = createFamilies(REPLICA_FAMILIES);
   const replicas = createReplicaMetrics(ofReplicas);
-  families.buildInfo.record({ version: options.version, deno: Deno.version.deno }, 1);
+  const { version, commit = "unknown" } = options;
+  families.buildInfo.record({ version, commit, deno: Deno.version.deno }, 1);
   families.startTime.record({}, (options.startedAt ?? performance.timeOrigin) / 1000);
   let cpuSeconds = 0;
 

@@ -164,7 +164,7 @@ Deno.test("a figure that is no finite number is dropped and stops nothing", () =
 });
 
 Deno.test("podfit's own figures show what they were told", () => {
-  const metrics = createMetrics({ version: "1.2.3", startedAt: 1_500, takeLoopBlockMs: () => 250 });
+  const metrics = createMetrics({ version: "1.2.3", commit: "0123abc", startedAt: 1_500, takeLoopBlockMs: () => 250 });
   metrics.apiAnswered({ verb: "patch", resource: "pods/resize", code: 200 });
   metrics.watchEvent({ resource: "pods", type: "added" });
   metrics.watchFailed("pods");
@@ -178,7 +178,7 @@ Deno.test("podfit's own figures show what they were told", () => {
   const text = read(metrics);
   for (
     const line of [
-      `podfit_build_info{version="1.2.3",deno="${Deno.version.deno}"} 1`,
+      `podfit_build_info{version="1.2.3",commit="0123abc",deno="${Deno.version.deno}"} 1`,
       "process_start_time_seconds 1.5",
       "podfit_log_lines_dropped_total 3",
       "podfit_loop_block_seconds 0.25",
