@@ -425,7 +425,7 @@ export interface components {
       };
       target?: {
         /** @enum {string} */
-        kind: "deployment" | "daemonset" | "statefulset";
+        kind: "deployment" | "daemonset" | "statefulset" | "Deployment" | "DaemonSet" | "StatefulSet";
         name: string;
       };
     };

@@ -41,7 +41,7 @@ const BAD: readonly BadRow[] = [
   ["a target as text", { "spec.target": "deployment/web" }],
   ["a target without kind", { "spec.target.kind": undefined }],
   ["a target without name", { "spec.target.name": undefined }],
-  ["a target's kind in camel case", { "spec.target.kind": "Deployment" }],
+  ["a target's kind in upper case", { "spec.target.kind": "DEPLOYMENT" }],
   ["a target's kind that is not supported", { "spec.target.kind": "job" }],
   ["a target of another namespace", { "spec.target.namespace": "other" }],
   ["an empty target's name", { "spec.target.name": "" }],

@@ -104,7 +104,7 @@ export const SORTS: readonly Sort[] = [
     paths: field.WORDS,
     refused: [
       ...value.NO_STRINGS,
-      ...texts(["", " ", "Deployment", "deployment ", "Running", "in", "exists", "a\u0000"]),
+      ...texts(["", " ", "DEPLOYMENT", "deployment ", "Running", "in", "exists", "a\u0000"]),
     ],
     others: texts([
       "statefulset",

@@ -11,6 +11,7 @@ import {
   type FieldPolicy,
   type MaxUnavailable,
   type ProfileName,
+  type WorkloadKind,
 } from "../../model/autoscaler.ts";
 import { type Fields, LABEL_RULE, NAME_RULE, openFields } from "../../units/fields.ts";
 import { formatAmount } from "../../units/quantity.ts";
@@ -200,11 +201,16 @@ function parseContainers(spec: Fields): Pick<Spec, "containerName" | "isWildcard
   return { containerName, isWildcard, excludeContainers };
 }
 
+/** In lower case as in Kedify's documentation, or as Kubernetes writes kinds. */
+const TARGET_KINDS = ["deployment", "daemonset", "statefulset", "Deployment", "DaemonSet", "StatefulSet"] as const;
+
+/** The kind is in lower case afterwards, however it is written. Clauses: C2. */
 function parseTarget(spec: Fields): Autoscaler["target"] {
   const target = spec.object("target", ["kind", "name"]);
   if (target === null) return null;
   target.require(["kind", "name"]);
-  const kind = target.word("kind", ["deployment", "daemonset", "statefulset"]);
+  const word = target.word("kind", TARGET_KINDS);
+  const kind = word === null ? null : word.toLowerCase() as WorkloadKind;
   const name = target.text("name", NAME_RULE);
   return kind === null || name === null ? null : { kind, name };
 }

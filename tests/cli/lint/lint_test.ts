@@ -20,7 +20,7 @@ Deno.test("podfit lint prints findings to stdout and a summary to stderr, and en
 Deno.test("podfit lint prints what the README shows", async () => {
   const text = QUICK_START.trimStart().replace("cooldown: 30s", "cooldown: 2 m").replace(
     "kind: deployment",
-    "kind: Deployment",
+    "kind: Job",
   );
   await using folder = await writeFiles({ "my-app.yaml": text, "other.yaml": OTHER });
   const { stdout, complaints } = await lint(["-f", folder.path]);

@@ -96,6 +96,12 @@ Deno.test("parseAutoscaler() reads the documentation's example in full", () => {
   assertEquals(warnings.map(({ path }) => path), limits);
 });
 
+Deno.test("C2 parseAutoscaler() reads a kind as Kubernetes writes it as the kind in lower case", () => {
+  const kinds = ["deployment", "daemonset", "statefulset", "Deployment", "DaemonSet", "StatefulSet"];
+  const read = kinds.map((kind) => accept(toManifest({ "spec.target.kind": kind })).autoscaler.target?.kind);
+  assertEquals(read, ["deployment", "daemonset", "statefulset", "deployment", "daemonset", "statefulset"]);
+});
+
 Deno.test("parseAutoscaler() gives the selector when there is no target", () => {
   const { autoscaler } = accept(toManifest({ "spec.target": undefined, "spec.selector.matchLabels": { app: "web" } }));
   assertEquals(autoscaler.target, null);
@@ -110,7 +116,7 @@ Deno.test("parseAutoscaler() reads a file's object, which has no namespace, uid 
 Deno.test("C8 parseAutoscaler() finds every problem, each once", () => {
   const manifest = toManifest({
     "spec.paused": "yes",
-    "spec.target.kind": "Deployment",
+    "spec.target.kind": "DEPLOYMENT",
     "spec.containerName": undefined,
     "spec.policy.cooldown": "1d",
     "spec.policy.cpu.requests.scaleUpThreshold": 250,

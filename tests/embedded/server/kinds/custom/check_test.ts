@@ -92,7 +92,8 @@ const ANSWERS: Readonly<Record<string, readonly [edits: Edits, causes: readonly 
     [
       "spec.target.kind",
       "NotSupported",
-      'Unsupported value: "job": supported values: "deployment", "daemonset", "statefulset"',
+      'Unsupported value: "job": supported values: "deployment", "daemonset", "statefulset", ' +
+      '"Deployment", "DaemonSet", "StatefulSet"',
     ],
     UNCHECKED,
   ]],
