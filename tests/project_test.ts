@@ -140,6 +140,17 @@ Deno.test("tests name only clauses that the contract has, each once", async () =
   assertEquals(named.filter(({ id }) => !clauses.includes(id)), []);
 });
 
+Deno.test("each row of SECURITY.md's table of what is defended names tests that exist", async () => {
+  const text = await readText("SECURITY.md");
+  const rows = tableOf(text, "| who | what they may try | what holds it | shown by |");
+  assert(rows.length > 20, `${rows.length} rows`);
+  const namesTests = (row: string) => listCode(row.split(" | ").at(-1) ?? "").filter(isTest).length > 0;
+  assertEquals(rows.filter((row) => !namesTests(row)), [], "rows without a test in their last column");
+  const files = new Set((await listTexts()).map(({ file }) => file));
+  const named = text.match(/\btests\/[\w./-]+\.ts\b/g) ?? [];
+  assertEquals(named.filter((file) => !files.has(file)), []);
+});
+
 interface Project {
   readonly tasks: Readonly<Record<string, string>>;
   readonly permissions: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -189,6 +200,10 @@ function tableOf(markdown: string, start: string): readonly string[] {
   assert(first >= 0, `no table begins with "${start}"`);
   const length = lines.slice(first).findIndex((line) => !line.startsWith("|"));
   return lines.slice(first + 2, length < 0 ? undefined : first + length);
+}
+
+function isTest(path: string): boolean {
+  return /^tests\/.+_test\.ts$/.test(path);
 }
 
 /** What stands in backquotes. */

@@ -319,6 +319,13 @@ chartTest("the notes say what to try next: the sample where it is installed, els
   assertMatch(given, /kubectl get podresourceautoscaler podfit-sample --namespace podfit --watch$/m);
 });
 
+chartTest("the notes say that tokens of readers go in clear without a certificate", async () => {
+  const isTold = async (metrics: Values) => (await readNotes({ metrics })).includes("send their tokens in clear");
+  assertEquals(await isTold({ auth: true }), true);
+  assertEquals(await isTold({ auth: true, tls: { secretName: "tls" } }), false);
+  assertEquals(await isTold({ auth: false }), false);
+});
+
 chartTest("the notes say what False in METRICS means where podfit checks certificates of kubelets", async () => {
   const expected = {
     true: [{}, { mode: "node-local", statsSource: "kubelet" }, { statsSource: "auto" }],

@@ -255,6 +255,21 @@ Deno.test("/metrics is made for so many readers at once; the next waits for 10 s
   assertEquals(clock.pending, 0);
 });
 
+Deno.test("/metrics makes four pages at a time by default, and no fifth", async () => {
+  const clock = new VirtualClock();
+  const page = function* () {
+    yield "a 1\n";
+  };
+  const handler = createHandler([metricsRoutes({ contentType: "text/plain", render: page }, { clock })]);
+  const get = () => handler(new Request("http://podfit/metrics"));
+  const pages = [await get(), await get(), await get(), await get()];
+  assertEquals(pages.map(({ status }) => status), [200, 200, 200, 200]);
+  const fifth = get();
+  await clock.advance(10_000);
+  assertEquals((await fifth).status, 503);
+  for (const { body } of pages) await body?.cancel();
+});
+
 Deno.test("/metrics gives back its place when a page breaks off", async () => {
   const page = function* () {
     yield "a 1\n";

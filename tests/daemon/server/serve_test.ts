@@ -120,6 +120,28 @@ Deno.test("listServed() keeps no more connections than its most, however many co
   for (const client of clients) client.close();
 });
 
+Deno.test("listServed() keeps 100 connections by default: the oldest goes for the next", async () => {
+  await using server = serve(answerOk, { ...LOCAL, headMs: 3_600_000 });
+  const clients: Deno.Conn[] = [];
+  const connect = async (count: number) => {
+    for (let left = count; left > 0; left--) {
+      const client = await connectTo(server);
+      clients.push(client);
+      await send(client, HALF);
+    }
+    // Its answer shows that all before it were accepted.
+    assertEquals(await (await ask(server)).text(), "ok\n");
+  };
+  await connect(99);
+  const [first, second] = clients;
+  assert(first !== undefined && second !== undefined);
+  await send(first, "\r\n");
+  assertStringIncludes(await readAll(first), "ok");
+  await connect(3);
+  assertEquals(await readAll(second), "");
+  for (const client of clients) client.close();
+});
+
 Deno.test("listServed() goes on when it cannot accept, after growing waits, and says so once a minute", async () => {
   const clock = new VirtualClock();
   const said: unknown[] = [];
