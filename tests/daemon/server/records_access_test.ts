@@ -131,7 +131,7 @@ const PEERS: Readonly<Record<string, readonly [unknown, string | null]>> = {
   ],
 };
 for (const [title, [item, expected]] of Object.entries(PEERS)) {
-  Deno.test(`${title} ${expected === null ? "may have the address of the API server" : "is no API server"}`, async () => {
+  Deno.test(`an address of ${title} ${expected === null ? "may be that of the API server" : "is not that of the API server"}`, async () => {
     const transport = () => Promise.resolve(Response.json({ items: [item] }));
     const client = createClient({ origin: "https://cluster.example", transport });
     assertEquals(await createFindPodAt({ client, clock: new VirtualClock(), namespaces: null })("10.1.0.7"), expected);
