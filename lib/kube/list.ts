@@ -189,8 +189,8 @@ interface ListOptions<T> extends Collection, Projection<T> {
   readonly signal: AbortSignal;
 }
 
-/** How many bytes of a page are read at most. */
-const MAX_PAGE_BYTES = 32 * 2 ** 20;
+/** How many bytes of a page are read at most: it is parsed as a whole. 500 pods have about 5 MiB. */
+const MAX_PAGE_BYTES = 8 * 2 ** 20;
 
 /** A busy server may take a minute to answer a list. After that it gives up itself. */
 const ANSWER_MS = 60_000;

@@ -40,6 +40,11 @@ export interface WatchOptions<T> extends Collection {
    * watch. A list shows it as well.
    */
   readonly onCurrent?: () => void;
+  /**
+   * Takes the objects of each page of a list as it comes; then `listed` has none. So no list is held as a whole.
+   * `isFirst`: a list begins, and what came of one before it that was given up does not count.
+   */
+  readonly onPage?: (objects: readonly T[], isFirst: boolean) => void;
   /** Called for every failure before it is retried; with 0 failures for an object that `project` can't read. */
   readonly onError: (error: Error, consecutiveFailures: number) => void;
   /**
@@ -68,11 +73,13 @@ export async function* watchList<T>(transport: Transport, options: WatchOptions<
   while (!signal.aborted) {
     try {
       if (resourceVersion === null) {
-        const { pageSize } = listing;
+        const { pageSize, fullSize } = listing;
         const page = await fetchPage(transport, listing.continueToken, { ...connection, pageSize });
         failureCount.succeed();
-        for (const object of page.objects) listing.objects.push(object);
+        if (options.onPage === undefined) { for (const object of page.objects) listing.objects.push(object); }
+        else options.onPage(page.objects, listing.pages === 0);
         listing.continueToken = page.continueToken;
+        listing.pageSize = Math.min(2 * pageSize, fullSize);
         if (++listing.pages > MAX_PAGES) throw tooManyPages(options);
         if (page.continueToken !== null) continue;
         resourceVersion = page.resourceVersion;
@@ -99,12 +106,17 @@ export async function* watchList<T>(transport: Transport, options: WatchOptions<
         options.onQuiet?.();
         continue;
       }
+      if (error.kind === "too_large" && resourceVersion === null && listing.pageSize > 1) {
+        // Smaller pages go on from the same place. They grow again, so large objects cost the others no pages.
+        listing.pageSize = Math.ceil(listing.pageSize / 2);
+        continue;
+      }
       const failures = failureCount.fail();
       const nowMs = clock.monotonic();
       const isDoubtful = nowMs >= relistDueMs || (nowMs - heardMs >= TRUSTED_MS && !isAboutNoVersion(error));
       if (mustRelist(error) || (resourceVersion !== null && isDoubtful)) {
         resourceVersion = null;
-        listing = newListing(error.kind === "too_large" ? Math.ceil(listing.pageSize / 2) : options.pageSize);
+        listing = newListing(options.pageSize);
       }
       options.onError(error, failures);
       const delayMs = backoffMs(failures - 1, { baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random });
@@ -207,13 +219,14 @@ class FailureCount {
 /** The pages of a list so far. They are kept while the next page is retried. */
 interface Listing<T> {
   readonly objects: T[];
-  readonly pageSize: number;
+  readonly fullSize: number;
+  pageSize: number;
   continueToken: string | null;
   pages: number;
 }
 
 function newListing<T>(pageSize = DEFAULT_PAGE_SIZE): Listing<T> {
-  return { objects: [], pageSize, continueToken: null, pages: 0 };
+  return { objects: [], fullSize: pageSize, pageSize, continueToken: null, pages: 0 };
 }
 
 /**

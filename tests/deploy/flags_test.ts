@@ -66,9 +66,22 @@ const CASES: Readonly<Record<string, readonly [Values, (options: RunOptions) => 
       maxCpuMillicores: 2000,
       maxMemoryBytes: 2 ** 30,
       excludedNamespaces: [],
+      objects: { maxAutoscalers: 500, maxScaledObjects: 500, maxBytes: 4 * 2 ** 20 },
       maxContenders: 4,
       maxUnavailable: { kind: "pods", pods: 0 },
     },
+  ],
+  "limits of objects (L57)": [
+    {
+      limits: { maxAutoscalersPerNamespace: 20, maxScaledObjectsPerNamespace: 30, maxObjectBytesPerNamespace: "1Mi" },
+    },
+    ({ limits: { objects } }) => objects,
+    { maxAutoscalers: 20, maxScaledObjects: 30, maxBytes: 2 ** 20 },
+  ],
+  "limits of objects that are off (L57)": [
+    { limits: { maxAutoscalersPerNamespace: 0, maxScaledObjectsPerNamespace: 0, maxObjectBytesPerNamespace: 0 } },
+    ({ limits: { objects } }) => objects,
+    { maxAutoscalers: null, maxScaledObjects: null, maxBytes: null },
   ],
   "excludeNamespaces": [
     { excludeNamespaces: ["kube-system", "ingress"] },

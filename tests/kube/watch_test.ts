@@ -218,6 +218,38 @@ Deno.test("watchList() halves its pages when one is too large", async () => {
   assertEquals([0, 1, 2].map((index) => run.params(index).limit), ["500", "250", "125"]);
 });
 
+Deno.test("watchList() goes on from the same place with smaller pages, which grow again", async () => {
+  const large = () => new Response("{}", { headers: { "content-length": String(2 ** 30) } });
+  await using run = start([
+    () => page({ names: ["a"], continueToken: "one" }),
+    large,
+    large,
+    () => page({ names: ["b"], continueToken: "two" }),
+    () => page({ names: ["c"] }),
+    stream().answer,
+  ]);
+  await settleEventLoop();
+  const asked = [0, 1, 2, 3, 4].map((index) => run.params(index)).map((one) => `${one.limit} ${one.continue ?? ""}`);
+  assertEquals(asked, ["500 ", "500 one", "250 one", "125 one", "250 two"]);
+  assertEquals([run.events, run.errors], [["listed a b c"], []]);
+});
+
+Deno.test("watchList() hands on each page before it asks for the next, and keeps none of them", async () => {
+  const order: string[] = [];
+  const ask = (name: string, answer: () => Response) => () => {
+    order.push(`asks ${name}`);
+    return answer();
+  };
+  await using run = start([
+    ask("one", () => page({ names: ["a", "b"], continueToken: "next" })),
+    ask("two", () => page({ names: ["c"] })),
+    stream().answer,
+  ], { onPage: (objects, isFirst) => order.push(`${isFirst ? "first " : ""}page of ${objects.length}`) });
+  await settleEventLoop();
+  assertEquals(order, ["asks one", "first page of 2", "asks two", "page of 1"]);
+  assertEquals(run.events, ["listed"]);
+});
+
 Deno.test("watchList() drops a silent connection after 90 s and goes on; bookmarks keep it", async () => {
   const [first, second] = [stream(), stream()];
   await using run = start([() => page({ version: "5" }), first.answer, second.answer]);

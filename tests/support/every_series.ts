@@ -28,6 +28,7 @@ export function listChanges(autoscaler: AutoscalerName): FieldChange[] {
 
 export function recordNamespaces(metrics: Metrics, namespaces: Iterable<string>): void {
   metrics.setTotals(new Map(Array.from(namespaces, (namespace) => [namespace, { total: 3, scalingActive: 1 }])));
+  metrics.setObjectBytes(new Map(Array.from(namespaces, (namespace) => [namespace, 2048])));
   for (const namespace of namespaces) for (const reason of ERROR_REASONS) metrics.failed(namespace, reason);
 }
 

@@ -17,6 +17,15 @@
 {{- with .Values.limits.maxCpu }}{{ $args = append $args (printf "--max-cpu=%v" .) }}{{ end }}
 {{- with .Values.limits.maxMemory }}{{ $args = append $args (printf "--max-memory=%v" .) }}{{ end }}
 {{- with .Values.limits.maxContenders }}{{ $args = append $args (printf "--max-contenders=%v" .) }}{{ end }}
+{{- if ne (toString .Values.limits.maxAutoscalersPerNamespace) "500" }}
+{{- $args = append $args (printf "--max-autoscalers-per-namespace=%v" .Values.limits.maxAutoscalersPerNamespace) }}
+{{- end }}
+{{- if ne (toString .Values.limits.maxScaledObjectsPerNamespace) "500" }}
+{{- $args = append $args (printf "--max-scaled-objects-per-namespace=%v" .Values.limits.maxScaledObjectsPerNamespace) }}
+{{- end }}
+{{- if ne (toString .Values.limits.maxObjectBytesPerNamespace) "4Mi" }}
+{{- $args = append $args (printf "--max-object-bytes-per-namespace=%v" .Values.limits.maxObjectBytesPerNamespace) }}
+{{- end }}
 {{- if ne (toString .Values.limits.maxUnavailable) "" }}
 {{- $args = append $args (printf "--max-unavailable=%v" .Values.limits.maxUnavailable) }}
 {{- end }}

@@ -4,6 +4,7 @@
  * One row per flag with its variable. `--help` and the README are made from these tables.
  */
 import { DEFAULT_MAX_AUTOSCALERS } from "../../daemon/cluster/matching.ts";
+import { DEFAULT_OBJECT_BOUNDS } from "../../daemon/cluster/object_limits.ts";
 import { DEFAULT_WRITE_RATE } from "../../daemon/permits.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../../runtime/log.ts";
 import { ADDRESS_TYPES } from "../../usage/kubelet/client.ts";
@@ -211,6 +212,32 @@ export const FLAGS = {
     help: "ask this many autoscalers of one container, those of the highest priority",
     fallback: String(DEFAULT_MAX_AUTOSCALERS),
     parse: required((written) => parseWhole(written, [1, 1000])),
+  },
+  maxAutoscalersPerNamespace: {
+    flag: "--max-autoscalers-per-namespace",
+    value: "<number>",
+    variable: "PODFIT_MAX_AUTOSCALERS_PER_NAMESPACE",
+    help: "the oldest of a namespace count, the others have Ready=False; 0 = no maximum",
+    fallback: String(DEFAULT_OBJECT_BOUNDS.maxAutoscalers),
+    parse: required((written) => parseWhole(written, [0, 1_000_000])),
+  },
+  maxScaledObjectsPerNamespace: {
+    flag: "--max-scaled-objects-per-namespace",
+    value: "<number>",
+    variable: "PODFIT_MAX_SCALED_OBJECTS_PER_NAMESPACE",
+    help: "the same for ScaledObjects, and for TriggerAuthentications",
+    fallback: String(DEFAULT_OBJECT_BOUNDS.maxScaledObjects),
+    parse: required((written) => parseWhole(written, [0, 1_000_000])),
+  },
+  maxObjectBytesPerNamespace: {
+    flag: "--max-object-bytes-per-namespace",
+    value: "<quantity>",
+    variable: "PODFIT_MAX_OBJECT_BYTES_PER_NAMESPACE",
+    help:
+      "of autoscalers, ScaledObjects and TriggerAuthentications together: the oldest that fit count, the others have " +
+      "Ready=False; 0 = no maximum",
+    fallback: "4Mi",
+    parse: required((written) => written.text === "0" ? 0 : parseSize(written, "memory")),
   },
   maxUnavailable: {
     flag: "--max-unavailable",

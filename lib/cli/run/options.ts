@@ -34,6 +34,9 @@ type JoinedFlag =
   | "minPollInterval"
   | "maxCpu"
   | "maxMemory"
+  | "maxAutoscalersPerNamespace"
+  | "maxScaledObjectsPerNamespace"
+  | "maxObjectBytesPerNamespace"
   | "maxUnavailable"
   | "leaderElect"
   | "leaderElectResourceName"
@@ -176,6 +179,9 @@ function toRunOptions(given: GivenFlags, getEnv: GetEnv): RunOptions {
     minPollInterval,
     maxCpu,
     maxMemory,
+    maxAutoscalersPerNamespace,
+    maxScaledObjectsPerNamespace,
+    maxObjectBytesPerNamespace,
     maxUnavailable,
     leaderElect,
     leaderElectResourceName: lease,
@@ -199,6 +205,12 @@ function toRunOptions(given: GivenFlags, getEnv: GetEnv): RunOptions {
       maxCpuMillicores: maxCpu,
       maxMemoryBytes: maxMemory,
       excludedNamespaces,
+      // 0 = no maximum.
+      objects: {
+        maxAutoscalers: maxAutoscalersPerNamespace || null,
+        maxScaledObjects: maxScaledObjectsPerNamespace || null,
+        maxBytes: maxObjectBytesPerNamespace || null,
+      },
       ...(maxUnavailable !== null && { maxUnavailable }),
     },
     leaderElection: {

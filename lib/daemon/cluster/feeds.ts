@@ -10,12 +10,13 @@ import { watchList } from "../../kube/watch.ts";
 import type { WorkloadKind } from "../../model/autoscaler.ts";
 import type { ScaledObjectFacts } from "../../model/scaled_object.ts";
 import type { OperatorLimits } from "../../resources/pod_resource_autoscaler/parse.ts";
-import { parseWithoutRun } from "../../resources/scaled_object/scaled_object.ts";
+import { parseWithoutRun, refuseScaledObject } from "../../resources/scaled_object/scaled_object.ts";
 import {
   type AuthenticationFacts,
   parseAuthentication,
 } from "../../resources/trigger_authentication/trigger_authentication.ts";
 import type { Clock } from "../../runtime/clock.ts";
+import type { Lanes } from "../../runtime/lanes.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { OnFailure } from "../health.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -41,6 +42,8 @@ import {
 import { ListFreshness, type WatchedList } from "./freshness.ts";
 import { type HpaFacts, parseAutoscalerFacts, parseHpa, parseNode, parseWorkload } from "./parse_objects.ts";
 import { parsePod } from "./parse_pod.ts";
+import { createLimitedSource, Readmissions, type Seen } from "./limited_source.ts";
+import { type ObjectEntry, ObjectLimits } from "./object_limits.ts";
 import { limitScaledObject, type ScaledObjectCache } from "./scaled_objects.ts";
 import { WORKLOAD_KINDS, WORKLOAD_PLURALS } from "./tables.ts";
 
@@ -50,7 +53,7 @@ export interface WatchesOptions extends SourceTargets {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
-  readonly metrics: Pick<Metrics, "watchEvent" | "watchFailed" | "setListAges">;
+  readonly metrics: Pick<Metrics, "watchEvent" | "watchFailed" | "setListAges" | "setObjectBytes">;
   readonly onTrouble: OnFailure;
 }
 
@@ -61,20 +64,28 @@ export class Watches {
   readonly #options: WatchesOptions;
   readonly #sources: readonly WatchSource<unknown>[];
   readonly #freshness: ListFreshness;
+  readonly #objects: ObjectLimits;
 
   constructor(options: WatchesOptions) {
     this.#options = options;
-    this.#sources = listSources(options);
+    this.#objects = new ObjectLimits(options.limits.objects);
+    this.#sources = listSources(options, this.#objects);
     this.freshness = this.#freshness = new ListFreshness({ ...options, lists: this.#sources });
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#freshness.run(signal), ...this.#sources.map((source) => this.#watch(source, signal))]);
+    const readmissions = new Readmissions({ ...this.#options, objects: this.#objects, sources: this.#sources });
+    await Promise.all([
+      this.#freshness.run(signal),
+      readmissions.run(signal),
+      ...this.#sources.map((source) => this.#watch(source, signal)),
+    ]);
   }
 
   async #watch(source: WatchSource<unknown>, signal: AbortSignal): Promise<void> {
     const { origin, transport, clock, random, log, metrics, onTrouble } = this.#options;
     const { resource, path, fieldSelector, project } = source;
+    let listed = 0;
     let isListed = false;
     let isForbidden = false;
     let isFailing = false;
@@ -87,6 +98,7 @@ export class Watches {
       if (source.isOptional === true && isRightMissing(error)) {
         if (isForbidden) return;
         isForbidden = true;
+        source.addPage?.([], true);
         source.replaceAll([]);
         this.#freshness.forget(source);
         return log.info(`Not watched, because the right is missing: ${source.without ?? "podfit relies on refusals"}`, {
@@ -108,6 +120,12 @@ export class Watches {
       random,
       signal,
       project,
+      ...(source.addPage !== undefined && {
+        onPage(objects, isFirst) {
+          listed = (isFirst ? 0 : listed) + objects.length;
+          source.addPage?.(objects, isFirst);
+        },
+      }),
       onCurrent: recordSync,
       onQuiet: () => log.debug("The watch has received nothing since it began, listing again", { resource, path }),
       onError,
@@ -119,7 +137,7 @@ export class Watches {
         source.replaceAll(event.objects);
         recordSync();
         if (!isListed && source.isOptional !== true) {
-          log.info("In sync", { resource, path, objects: event.objects.length });
+          log.info("In sync", { resource, path, objects: listed + event.objects.length });
         }
         isListed = true;
         continue;
@@ -132,11 +150,15 @@ export class Watches {
 }
 
 /** A watch and what it updates. An optional watch may be forbidden: then the cache has none of its objects. */
-interface WatchSource<T> extends WatchedList {
+export interface WatchSource<T> extends WatchedList {
   /** What follows from a missing right, for the log; by default podfit relies on refusals. */
   readonly without?: string;
   readonly fieldSelector: string | null;
   readonly project: (object: unknown) => T;
+  /** Takes a list page by page; `replaceAll` is then called at its end, without objects. */
+  readonly addPage?: (objects: readonly T[], isFirst: boolean) => void;
+  /** The objects that begin to count, and have to be fetched; of limited kinds only. */
+  readonly waiting?: Lanes<ObjectEntry>;
   readonly replaceAll: (objects: readonly T[]) => void;
   readonly set: (object: T) => void;
   readonly remove: (object: T) => void;
@@ -175,7 +197,7 @@ interface SourceTargets {
 }
 
 /** Returns the watches in the order in which they start. */
-function listSources(options: SourceTargets): readonly WatchSource<unknown>[] {
+function listSources(options: SourceTargets, counted: ObjectLimits): readonly WatchSource<unknown>[] {
   const { scope, isForStatus = false } = options;
   const prefixes = listPrefixes(scope);
   // A sidecar has the rights of a Role, and a Role gives no right to nodes.
@@ -184,12 +206,12 @@ function listSources(options: SourceTargets): readonly WatchSource<unknown>[] {
   return [
     ...(isOfNodes ? [nodeSource(options)] : []),
     ...prefixes.flatMap((prefix) => WORKLOAD_KINDS.map((kind) => workloadSource(options, { prefix, kind }))),
-    ...prefixes.map((prefix) => autoscalerSource(options, prefix)),
+    ...prefixes.map((prefix) => autoscalerSource(options, counted, prefix)),
     ...(isForStatus ? [] : prefixes.flatMap((prefix) => limitSources(options, prefix))),
     ...prefixes.flatMap((prefix) => budgetSources(options, prefix)),
     ...(options.scaledObjects === undefined
       ? []
-      : listReplicaSources(options.scaledObjects, { prefixes, limits: options.limits })),
+      : listReplicaSources(options.scaledObjects, { prefixes, limits: options.limits, counted })),
     ...prefixes.map((prefix) => podSource(options, prefix)),
   ] as readonly WatchSource<unknown>[];
 }
@@ -239,24 +261,26 @@ function workloadSource(
 
 function autoscalerSource(
   { cache, limits, onAutoscalerGone }: SourceTargets,
+  counted: ObjectLimits,
   prefix: string,
-): WatchSource<AutoscalerFacts> {
+): WatchSource<Seen<AutoscalerFacts>> {
   const namespace = toNamespace(prefix);
-  return {
+  return createLimitedSource<AutoscalerFacts>({
+    kind: "PodResourceAutoscaler",
     resource: "podresourceautoscalers",
     namespace,
     path: `/apis/keda.kedify.io/v1alpha1${prefix}/podresourceautoscalers`,
-    fieldSelector: null,
-    project: (object) => parseAutoscalerFacts(object as PodResourceAutoscaler, limits),
-    replaceAll(all) {
-      for (const gone of cache.replaceAutoscalers(namespace, all)) onAutoscalerGone(gone);
-    },
+    counted,
+    parse: (object) => parseAutoscalerFacts(object as PodResourceAutoscaler, limits),
+    refuse: (facts, problems) => ({ ...facts, autoscaler: null, problems, warnings: [] }),
+    find: (key) => cache.findAutoscaler(key.uid, key.namespace),
+    list: () => cache.listAutoscalers(),
     set: (one) => cache.setAutoscaler(one),
     remove(one) {
       cache.removeAutoscaler(one);
       onAutoscalerGone(one);
     },
-  };
+  });
 }
 
 /** Limit ranges and quotas. Without the right to watch them, podfit relies on refusals. Clauses: L32. */
@@ -317,36 +341,46 @@ function podSource({ cache, scope }: SourceTargets, prefix: string): WatchSource
 
 const KEDA_API_PATH = "/apis/keda.sh/v1alpha1";
 
-/** Authentications and HPAs come before the ScaledObjects that depend on them. `prefixes`: of namespaced lists. */
+interface ReplicaSourcesContext {
+  /** Of namespaced lists. */
+  readonly prefixes: readonly string[];
+  readonly limits: OperatorLimits;
+  readonly counted: ObjectLimits;
+}
+
+/** Authentications and HPAs come before the ScaledObjects that depend on them. */
 function listReplicaSources(
   objects: ScaledObjectCache,
-  { prefixes, limits }: { readonly prefixes: readonly string[]; readonly limits: OperatorLimits },
+  { prefixes, limits, counted }: ReplicaSourcesContext,
 ): readonly WatchSource<unknown>[] {
   return [
-    authenticationSource(objects, { kind: "ClusterTriggerAuthentication", prefix: "" }),
+    authenticationSource(objects, { kind: "ClusterTriggerAuthentication", prefix: "", counted }),
     ...prefixes.flatMap((prefix) => [
-      authenticationSource(objects, { kind: "TriggerAuthentication", prefix }),
+      authenticationSource(objects, { kind: "TriggerAuthentication", prefix, counted }),
       hpaSource(objects, prefix),
-      objectSource(objects, { prefix, limits }),
+      objectSource(objects, { prefix, limits, counted }),
     ]),
   ] as readonly WatchSource<unknown>[];
 }
 
 function objectSource(
   objects: ScaledObjectCache,
-  { prefix, limits }: { readonly prefix: string; readonly limits: OperatorLimits },
-): WatchSource<ScaledObjectFacts> {
+  { prefix, limits, counted }: Omit<ReplicaSourcesContext, "prefixes"> & { readonly prefix: string },
+): WatchSource<Seen<ScaledObjectFacts>> {
   const namespace = toNamespace(prefix);
-  return {
+  return createLimitedSource<ScaledObjectFacts>({
+    kind: "ScaledObject",
     resource: "scaledobjects",
     namespace,
     path: `${KEDA_API_PATH}${prefix}/scaledobjects`,
-    fieldSelector: null,
-    project: (object) => limitScaledObject(parseWithoutRun(object), limits),
-    replaceAll: (all) => objects.replaceObjects(namespace, all),
+    counted,
+    parse: (object) => limitScaledObject(parseWithoutRun(object), limits),
+    refuse: (facts, problems) => ({ ...refuseScaledObject(facts, problems), warnings: [] }),
+    find: (key) => objects.find(key),
+    list: () => objects.listObjects(namespace),
     set: (one) => objects.setObject(one),
     remove: (one) => objects.removeObject(one),
-  };
+  });
 }
 
 function hpaSource(objects: ScaledObjectCache, prefix: string): WatchSource<HpaFacts> {
@@ -368,19 +402,30 @@ function hpaSource(objects: ScaledObjectCache, prefix: string): WatchSource<HpaF
  */
 function authenticationSource(
   objects: ScaledObjectCache,
-  { kind, prefix }: { readonly kind: AuthenticationFacts["kind"]; readonly prefix: string },
-): WatchSource<AuthenticationFacts> {
+  { kind, prefix, counted }: {
+    readonly kind: AuthenticationFacts["kind"];
+    readonly prefix: string;
+    readonly counted: ObjectLimits;
+  },
+): WatchSource<Seen<AuthenticationFacts>> {
+  const isOfCluster = kind === "ClusterTriggerAuthentication";
   const namespace = toNamespace(prefix);
-  const resource = kind === "TriggerAuthentication" ? "triggerauthentications" : "clustertriggerauthentications";
+  const resource = isOfCluster ? "clustertriggerauthentications" : "triggerauthentications";
   return {
-    resource,
-    namespace,
-    path: `${KEDA_API_PATH}${prefix}/${resource}`,
-    fieldSelector: null,
-    project: (object) => ({ ...parseAuthentication(object), kind }),
-    replaceAll: (all) => objects.replaceAuthentications({ kind, namespace }, all),
-    set: (one) => objects.setAuthentication(one),
-    remove: (one) => objects.removeAuthentication(one),
-    ...(kind === "ClusterTriggerAuthentication" && { isOptional: true }),
+    ...createLimitedSource<AuthenticationFacts>({
+      kind: "TriggerAuthentication",
+      resource,
+      namespace,
+      path: `${KEDA_API_PATH}${prefix}/${resource}`,
+      // Those of the cluster are the operator's own.
+      counted: isOfCluster ? null : counted,
+      parse: (object) => ({ ...parseAuthentication(object), kind }),
+      refuse: (facts, problems) => ({ ...facts, authentication: null, problems, warnings: [] }),
+      find: (key) => objects.findAuthentication({ kind, ...key }),
+      list: () => objects.listAuthentications(kind, namespace),
+      set: (one) => objects.setAuthentication(one),
+      remove: (one) => objects.removeAuthentication(one),
+    }),
+    ...(isOfCluster && { isOptional: true }),
   };
 }

@@ -41,6 +41,17 @@ export class ScaledObjectCache {
     return this.#objects.find(namespace, uid);
   }
 
+  /** `null` = of all namespaces. */
+  listObjects(namespace: string | null): readonly ScaledObjectFacts[] {
+    return this.#objects.listWithin(namespace);
+  }
+
+  listAuthentications(kind: AuthenticationFacts["kind"], namespace: string | null): readonly AuthenticationFacts[] {
+    return [...this.#authentications.all()].filter((one) =>
+      one.kind === kind && (namespace === null || one.namespace === namespace)
+    );
+  }
+
   findHpa({ namespace, uid }: ObjectKey): HpaFacts | null {
     return this.#hpas.find(namespace, uid);
   }
@@ -132,10 +143,7 @@ export class ScaledObjectCache {
     { kind, namespace }: { readonly kind: AuthenticationFacts["kind"]; readonly namespace: string | null },
     all: readonly AuthenticationFacts[],
   ): void {
-    const known = [...this.#authentications.all()].filter((one) =>
-      one.kind === kind && (namespace === null || one.namespace === namespace)
-    );
-    replaceAllObjects({ known, all }, {
+    replaceAllObjects({ known: this.listAuthentications(kind, namespace), all }, {
       set: (one) => this.setAuthentication(one),
       remove: (one) => this.removeAuthentication(one),
     });

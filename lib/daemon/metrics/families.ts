@@ -172,6 +172,12 @@ export const FAMILIES = {
     help: "Time since the API server last reported on a resource; the longest of several lists",
     labels: ["resource"],
   },
+  objectBytes: {
+    kind: "gauge",
+    name: "podfit_objects_bytes",
+    help: "Bytes of autoscalers, ScaledObjects and TriggerAuthentications, of the 20 namespaces with most",
+    labels: ["namespace"],
+  },
   kubeletReads: {
     kind: "counter",
     name: "podfit_kubelet_reads_total",

@@ -82,6 +82,8 @@ export interface Metrics {
   watchFailed(resource: string): void;
   /** In seconds. Takes all resources; the others disappear. */
   setListAges(ages: ReadonlyMap<string, number>): void;
+  /** By namespace, of the largest ones; the others disappear. */
+  setObjectBytes(bytes: ReadonlyMap<string, number>): void;
   /** `seconds`: of a successful read, otherwise `null`. */
   kubeletRead(result: "ok" | FailureReason, seconds: number | null): void;
   usageSkipped(reason: "implausible" | "malformed", count: number): void;
@@ -166,6 +168,10 @@ export function createMetrics(options: MetricsOptions): Metrics {
     setListAges(ages) {
       families.watchContactAge.keep([]);
       for (const [resource, seconds] of ages) families.watchContactAge.record({ resource }, seconds);
+    },
+    setObjectBytes(bytes) {
+      families.objectBytes.keep([]);
+      for (const [namespace, count] of bytes) families.objectBytes.record({ namespace }, count);
     },
     kubeletRead(result, seconds) {
       families.kubeletReads.record({ result }, 1);

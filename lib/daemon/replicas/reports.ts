@@ -153,7 +153,7 @@ interface ReplicasSweepOptions {
   readonly clock: Pick<Clock, "now" | "steady">;
   readonly compute: RunQueued;
   readonly list: () => Iterable<ScaledObjectSnapshot>;
-  readonly writer: Pick<StatusWriter<ScaledObjectStatus>, "write" | "settle" | "forget">;
+  readonly writer: Pick<StatusWriter<ScaledObjectStatus>, "write" | "settle" | "isIdle" | "forget">;
   readonly metrics: Pick<ReplicaMetrics, "setRegistered">;
   /** False while the lists of the namespace are incomplete: then its statuses are not written. */
   readonly isKnown: (namespace: string) => boolean;
@@ -170,6 +170,11 @@ export class ReplicasSweep {
 
   constructor(options: ReplicasSweepOptions) {
     this.#options = options;
+  }
+
+  /** Returns whether all writes have ended. */
+  get isIdle(): boolean {
+    return this.#options.writer.isIdle;
   }
 
   forget(uid: string): void {

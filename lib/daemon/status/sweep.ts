@@ -38,7 +38,7 @@ export interface StatusSweepOptions {
   readonly canReport: (autoscaler: AutoscalerFacts) => boolean;
   /** Returns the stale resource of a namespace; `null` = none. */
   readonly findStale?: (namespace: string) => string | null;
-  readonly writer: Pick<StatusWriter<AutoscalerStatus>, "findLast" | "write" | "settle" | "forget">;
+  readonly writer: Pick<StatusWriter<AutoscalerStatus>, "findLast" | "write" | "settle" | "isIdle" | "forget">;
   readonly listeners: readonly StatusListener[];
   readonly onTrouble: OnFailure;
 }
@@ -77,6 +77,11 @@ export class StatusSweep {
 
   constructor(options: StatusSweepOptions) {
     this.#options = options;
+  }
+
+  /** Returns whether all writes have ended. */
+  get isIdle(): boolean {
+    return this.#options.writer.isIdle;
   }
 
   /** The autoscaler was deleted. Forgets it here, in the writer and in the listeners. */
@@ -242,7 +247,7 @@ export class StatusLoop {
 
   /** Sweeps until the signal aborts. Calls `before` and `after` around each sweep. */
   async run(
-    status: Pick<StatusSweep, "sweep">,
+    status: Pick<StatusSweep, "sweep" | "isIdle">,
     { signal, before = () => {}, after = () => {} }: {
       readonly signal: AbortSignal;
       readonly before?: () => void;
@@ -250,7 +255,8 @@ export class StatusLoop {
     },
   ): Promise<void> {
     while (!signal.aborted) {
-      this.recordProgress();
+      // While writes are under way, only their ends are progress.
+      if (status.isIdle) this.recordProgress();
       before();
       await status.sweep(signal, { waits: false });
       after();

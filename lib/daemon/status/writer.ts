@@ -99,6 +99,11 @@ export class StatusWriter<Status extends object> {
     return writing;
   }
 
+  /** Returns whether no write waits or is under way. */
+  get isIdle(): boolean {
+    return this.#pending.size === 0;
+  }
+
   /** Resolves when every write that has begun has ended. */
   async settle(): Promise<void> {
     await Promise.all(this.#pending);

@@ -51,6 +51,15 @@ export function parseAutoscaler(object: unknown): ParsedAutoscaler {
   return { ok: true, autoscaler: { ...identity, key: identity.uid, ...spec }, warnings };
 }
 
+/** How much podfit keeps of one namespace. `null` = no limit. */
+export interface ObjectBounds {
+  readonly maxAutoscalers: number | null;
+  /** The same of TriggerAuthentications. */
+  readonly maxScaledObjects: number | null;
+  /** Of autoscalers, ScaledObjects and TriggerAuthentications together. */
+  readonly maxBytes: number | null;
+}
+
 /** `null` = no limit. */
 export interface OperatorLimits {
   readonly minPollIntervalMs: number | null;
@@ -60,6 +69,8 @@ export interface OperatorLimits {
   readonly maxMemoryBytes: number | null;
   /** Namespaces in which nothing is resized and nothing is scaled. */
   readonly excludedNamespaces: readonly string[];
+  /** Absent = podfit's defaults. */
+  readonly objects?: ObjectBounds;
   /** For autoscalers without a value of their own; absent = podfit's default. */
   readonly maxUnavailable?: MaxUnavailable;
 }

@@ -32,10 +32,16 @@ export function checkFormulaRun(facts: ScaledObjectFacts): ScaledObjectFacts {
   const { scaledObject } = facts;
   const problem = scaledObject?.formula ? tryFormula(scaledObject.formula) : null;
   if (scaledObject === null || problem === null) return facts;
-  const restoring = scaledObject.restoresReplicas
+  return refuseScaledObject(facts, [...facts.problems, problem]);
+}
+
+/** Returns the object without its settings. If it asks for that, its replicas are restored at its end. */
+export function refuseScaledObject(facts: ScaledObjectFacts, problems: readonly Problem[]): ScaledObjectFacts {
+  const { scaledObject } = facts;
+  const restoring = scaledObject?.restoresReplicas === true
     ? { ...scaledObject, ...RESTORING_DEFAULTS, target: scaledObject.target }
-    : null;
-  return { ...facts, scaledObject: null, restoring, problems: [...facts.problems, problem] };
+    : facts.restoring;
+  return { ...facts, scaledObject: null, restoring, problems };
 }
 
 /**

@@ -9,6 +9,8 @@ import type { Json } from "../../support/api_objects.ts";
 import { StartError } from "../../../lib/cli/command/process.ts";
 
 const UID = "0b7c2f7e-9a64-4f1a-8d0a-3a5d1b1c2d3e";
+const OBJECTS = { maxAutoscalers: 500, maxScaledObjects: 500, maxBytes: 4 * 2 ** 20 };
+
 const DEFAULTS: RunOptions = {
   kubeconfigPaths: [],
   context: null,
@@ -27,6 +29,7 @@ const DEFAULTS: RunOptions = {
     maxCpuMillicores: null,
     maxMemoryBytes: null,
     excludedNamespaces: ["kube-system", "kube-public", "kube-node-lease"],
+    objects: OBJECTS,
   },
   maxContenders: 16,
   ignoreDisruptionBudgets: false,
@@ -91,6 +94,17 @@ Deno.test("each flag and its variable mean the same", async () => {
     ["maxCpu", "8", { limits: { ...DEFAULTS.limits, maxCpuMillicores: 8000 } }],
     ["maxMemory", "64Gi", { limits: { ...DEFAULTS.limits, maxMemoryBytes: 64 * 2 ** 30 } }],
     ["maxContenders", "3", { maxContenders: 3 }],
+    ["maxAutoscalersPerNamespace", "7", { limits: { ...DEFAULTS.limits, objects: { ...OBJECTS, maxAutoscalers: 7 } } }],
+    ["maxAutoscalersPerNamespace", "0", {
+      limits: { ...DEFAULTS.limits, objects: { ...OBJECTS, maxAutoscalers: null } },
+    }],
+    ["maxScaledObjectsPerNamespace", "7", {
+      limits: { ...DEFAULTS.limits, objects: { ...OBJECTS, maxScaledObjects: 7 } },
+    }],
+    ["maxObjectBytesPerNamespace", "1Mi", {
+      limits: { ...DEFAULTS.limits, objects: { ...OBJECTS, maxBytes: 2 ** 20 } },
+    }],
+    ["maxObjectBytesPerNamespace", "0", { limits: { ...DEFAULTS.limits, objects: { ...OBJECTS, maxBytes: null } } }],
     ["maxUnavailable", "50%", { limits: { ...DEFAULTS.limits, maxUnavailable: { kind: "percent", percent: 50 } } }],
     ["ignoreDisruptionBudgets", null, { ignoreDisruptionBudgets: true }],
     ["scaledObjects", null, { scaledObjects: true }],

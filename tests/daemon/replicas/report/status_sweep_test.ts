@@ -41,6 +41,7 @@ class Desk {
         return this.answer;
       },
       settle: async () => {},
+      isIdle: true,
       forget: (uid) => void this.written.push(`forgets ${uid}`),
     },
     metrics: { setRegistered: (registered) => void this.registered.push(registered) },

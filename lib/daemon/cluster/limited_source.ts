@@ -1,0 +1,254 @@
+/**
+ * The watch of a kind that tenants write. Objects that are too large, or more than their namespace may have, are kept
+ * without their spec. Lists are taken page by page, so that not even a list of large objects is held as a whole.
+ */
+import { fetchPage } from "../../kube/list.ts";
+import type { Transport } from "../../kube/transport.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { Lanes } from "../../runtime/lanes.ts";
+import { parseTime } from "../../units/time.ts";
+import { isRecord, measureJson, type Problem } from "../../units/untrusted.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { WatchedList } from "./freshness.ts";
+import {
+  findTooLarge,
+  type LimitedKind,
+  MAX_OBJECT_BYTES,
+  type ObjectEntry,
+  type ObjectLimits,
+} from "./object_limits.ts";
+
+interface LimitedFacts {
+  readonly uid: string;
+  /** `null` = of the cluster. */
+  readonly namespace: string | null;
+  readonly name: string;
+}
+
+interface LimitedSourceOptions<T extends LimitedFacts> extends WatchedList {
+  readonly kind: LimitedKind;
+  /** `null` = only the size of each object is limited. */
+  readonly counted: ObjectLimits | null;
+  readonly parse: (object: unknown) => T;
+  /** Returns the object without its settings, with these problems. */
+  readonly refuse: (facts: T, problems: readonly Problem[]) => T;
+  readonly find: (key: { readonly uid: string; readonly namespace: string; readonly name: string }) => T | null;
+  readonly list: () => Iterable<T>;
+  readonly set: (facts: T) => void;
+  readonly remove: (facts: T) => void;
+}
+
+/** An object as it was parsed, and what its limits need. */
+export interface Seen<T> {
+  readonly facts: T;
+  readonly createdAt: number;
+  readonly bytes: number;
+}
+
+interface LimitedSource<T> extends WatchedList {
+  readonly fieldSelector: null;
+  readonly project: (object: unknown) => Seen<T>;
+  readonly addPage: (objects: readonly Seen<T>[], isFirst: boolean) => void;
+  readonly replaceAll: (objects: readonly Seen<T>[]) => void;
+  readonly set: (one: Seen<T>) => void;
+  readonly remove: (one: Seen<T>) => void;
+  /** Objects that begin to count. podfit has not kept their specs. */
+  readonly waiting: Lanes<ObjectEntry>;
+}
+
+/** Returns a source for the watch. */
+export function createLimitedSource<T extends LimitedFacts>(options: LimitedSourceOptions<T>): LimitedSource<T> {
+  const { kind, resource, namespace, path, counted, parse, refuse, find, list } = options;
+  const waiting = new Lanes<ObjectEntry>();
+  let seen = new Set<string>();
+  counted?.listen({ kind, namespace }, (entry, problem) => {
+    const facts = find(entry);
+    if (problem === null) waiting.add(entry.namespace, entry);
+    else if (facts !== null) options.set(refuse(facts, [problem]));
+  });
+
+  function set({ facts, createdAt, bytes }: Seen<T>): void {
+    const { uid, name } = facts;
+    // Another object of this name was deleted, and its table holds one of a name.
+    const before = facts.namespace === null ? null : find({ uid, name, namespace: facts.namespace });
+    if (before !== null && before.uid !== uid && before.namespace !== null) {
+      counted?.remove({ uid: before.uid, namespace: before.namespace });
+    }
+    const problem = counted === null || facts.namespace === null
+      ? null
+      : counted.put({ kind, namespace: facts.namespace, name, uid, createdAt, bytes });
+    options.set(problem === null ? facts : refuse(facts, [problem]));
+  }
+
+  function remove(facts: T): void {
+    if (facts.namespace !== null) counted?.remove({ ...facts, namespace: facts.namespace });
+    options.remove(facts);
+  }
+
+  return {
+    resource,
+    namespace,
+    path,
+    fieldSelector: null,
+    waiting,
+    project(object) {
+      const bytes = measureObject(object);
+      const problem = findTooLarge(bytes);
+      const facts = parse(trim(object, { isTooLarge: problem !== null }));
+      return {
+        facts: problem === null ? facts : refuse(facts, [problem]),
+        createdAt: findCreatedAt(object),
+        bytes: problem === null ? bytes : RECORD_BYTES,
+      };
+    },
+    addPage(objects, isFirst) {
+      if (isFirst) seen = new Set();
+      for (const one of objects) {
+        seen.add(one.facts.uid);
+        set(one);
+      }
+    },
+    replaceAll() {
+      const known = [...list()].filter((one) => namespace === null || one.namespace === namespace);
+      for (const facts of known) if (!seen.has(facts.uid)) remove(facts);
+      seen = new Set();
+    },
+    set,
+    remove: ({ facts }) => remove(facts),
+  };
+}
+
+/** What remains of an object that is too large. */
+const RECORD_BYTES = 1024;
+
+/** Finalizers and the target of an object that is too large are kept up to this size. */
+const MAX_PART_BYTES = 4096;
+
+/** Returns the bytes of spec and metadata. managedFields are left out, because clients write them for the author. */
+function measureObject(object: unknown): number {
+  if (!isRecord(object)) return 0;
+  const { spec, metadata } = object;
+  const { managedFields: _, ...own } = isRecord(metadata) ? metadata : {};
+  return measureJson([own, spec], MAX_OBJECT_BYTES);
+}
+
+/** Returns the object with what podfit keeps of it. A status that is too large counts as none. */
+function trim(object: unknown, { isTooLarge }: { readonly isTooLarge: boolean }): unknown {
+  if (!isRecord(object)) return object;
+  const { status } = object;
+  const kept = measureJson(status, MAX_OBJECT_BYTES) > MAX_OBJECT_BYTES ? { ...object, status: {} } : object;
+  return isTooLarge ? { ...kept, metadata: trimMetadata(object["metadata"]), spec: trimSpec(object["spec"]) } : kept;
+}
+
+const SMALL_METADATA = ["name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp"];
+
+function trimMetadata(metadata: unknown): unknown {
+  if (!isRecord(metadata)) return metadata;
+  const kept = Object.entries(metadata).filter(([key, value]) =>
+    SMALL_METADATA.includes(key) || key === "deletionTimestamp" || (key === "finalizers" && isSmall(value))
+  );
+  return Object.fromEntries(kept);
+}
+
+/** The target, and whether its replicas are restored at the end, are what a ScaledObject still needs. */
+function trimSpec(spec: unknown): unknown {
+  if (!isRecord(spec)) return {};
+  const { scaleTargetRef, advanced } = spec;
+  const restores = isRecord(advanced) && advanced["restoreToOriginalReplicaCount"] === true;
+  return {
+    ...(isSmall(scaleTargetRef) && { scaleTargetRef }),
+    ...(restores && { advanced: { restoreToOriginalReplicaCount: true } }),
+  };
+}
+
+function isSmall(value: unknown): boolean {
+  return measureJson(value, MAX_PART_BYTES) <= MAX_PART_BYTES;
+}
+
+function findCreatedAt(object: unknown): number {
+  const metadata = isRecord(object) && isRecord(object["metadata"]) ? object["metadata"] : {};
+  return parseTime(metadata["creationTimestamp"]) ?? 0;
+}
+
+interface ReadmissionsOptions {
+  readonly origin: string;
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly metrics: Pick<Metrics, "setObjectBytes">;
+  readonly objects: ObjectLimits;
+  readonly sources: readonly ReadmittingSource[];
+}
+
+/** A source, of a limited kind or not. */
+interface ReadmittingSource extends WatchedList {
+  readonly project: (object: unknown) => unknown;
+  readonly set: (one: never) => void;
+  readonly waiting?: Lanes<ObjectEntry>;
+}
+
+const INTERVAL_MS = 5_000;
+
+/** Of each kind in one interval. Namespaces take turns. */
+const MAX_FETCHES = 10;
+
+/** Namespaces in the metric. */
+const MAX_NAMESPACES = 20;
+
+/** Fetches the objects that begin to count because others were deleted or became smaller. Clauses: L57. */
+export class Readmissions {
+  readonly #options: ReadmissionsOptions;
+
+  constructor(options: ReadmissionsOptions) {
+    this.#options = options;
+  }
+
+  /** Runs until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, metrics, objects, sources } = this.#options;
+    while (!signal.aborted) {
+      for (const source of sources) {
+        if (source.waiting !== undefined) await this.#fetchSome(source, source.waiting, signal);
+      }
+      metrics.setObjectBytes(objects.listLargest(MAX_NAMESPACES));
+      await clock.sleep(INTERVAL_MS, signal).catch(() => {});
+    }
+  }
+
+  async #fetchSome(source: ReadmittingSource, waiting: Lanes<ObjectEntry>, signal: AbortSignal): Promise<void> {
+    for (let count = 0; count < MAX_FETCHES; count++) {
+      const entry = waiting.take()?.item;
+      if (entry === undefined) return;
+      if (!this.#counts(entry)) continue;
+      try {
+        await this.#fetch(source, entry, signal);
+      } catch {
+        // The watch reports why the server does not answer.
+        waiting.add(entry.namespace, entry);
+        return;
+      }
+    }
+  }
+
+  /** A list of one name needs no other right than the watch. */
+  async #fetch(source: ReadmittingSource, entry: ObjectEntry, signal: AbortSignal): Promise<void> {
+    const { origin, transport, clock } = this.#options;
+    const path = source.namespace === null
+      ? source.path.replace(/[/]([^/]+)$/, `/namespaces/${entry.namespace}/$1`)
+      : source.path;
+    const fieldSelector = `metadata.name=${entry.name}`;
+    const { objects } = await fetchPage(transport, null, {
+      origin,
+      path,
+      fieldSelector,
+      clock,
+      signal,
+      project: (object) => object.metadata.uid === entry.uid ? source.project(object) : null,
+    });
+    // It may have been deleted meanwhile.
+    if (this.#counts(entry)) objects.forEach((one) => source.set(one as never));
+  }
+
+  #counts(entry: ObjectEntry): boolean {
+    return this.#options.objects.isKnown(entry) && this.#options.objects.find(entry) === null;
+  }
+}
