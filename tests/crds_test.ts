@@ -57,10 +57,15 @@ Deno.test("C6 the definition has the printer columns", () => {
     priority,
   ]);
   assertEquals(columns, [
+    ["Target", "string", ".spec.target.name", 0],
+    ["Limited", "string", ".status.conditions[?(@.type=='Limited')].status", 0],
     ["Ready", "string", ".status.conditions[?(@.type=='Ready')].status", 0],
     ["Active", "string", ".status.conditions[?(@.type=='Active')].status", 0],
     ["Scaling", "boolean", ".status.scaling", 0],
     ["Paused", "boolean", ".spec.paused", 0],
+    ["Age", "date", ".metadata.creationTimestamp", 0],
+    ["Mode", "string", ".spec.mode", 10],
+    ["Profile", "string", ".spec.profile", 10],
     ["Last Scale", "date", ".status.lastScaleTime", 10],
     ["Last Change", "string", ".status.lastScaleResourceChange", 10],
   ]);

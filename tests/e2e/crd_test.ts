@@ -59,7 +59,9 @@ scenario("C7 a refusal says what to write instead", {
 scenario("C1 C5 C6 kubectl prints the columns of a status that podfit writes", {
   realOnly: "kubectl reaches no API server that is in process",
   async run({ namespace }) {
-    await kubectl(["create", "-n", namespace, "-f", "-"], { input: JSON.stringify(toManifest({})) });
+    await kubectl(["create", "-n", namespace, "-f", "-"], {
+      input: JSON.stringify(toManifest({ "spec.mode": "apply", "spec.profile": "balanced" })),
+    });
     const options = ["--subresource=status", "--type=merge", "-p"];
     const patch = (status: unknown) =>
       tryKubectl(["patch", "pra", "web", "-n", namespace, ...options, JSON.stringify({ status })]);
@@ -71,16 +73,32 @@ scenario("C1 C5 C6 kubectl prints the columns of a status that podfit writes", {
     );
     assertEquals(header.split(/ {2,}/), [
       "NAME",
+      "TARGET",
+      "LIMITED",
       "READY",
       "ACTIVE",
       "SCALING",
       "PAUSED",
+      "AGE",
+      "MODE",
+      "PROFILE",
       "LAST SCALE",
       "LAST CHANGE",
     ]);
     const [, ...cells] = row.split(/ {2,}/);
-    assertEquals(cells.toSpliced(4, 1), ["True", "False", "true", "false", STATUS.lastScaleResourceChange]);
-    assertMatch(cells[4] ?? "", /^[0-9]+[a-z]/);
+    const [age = "", lastScale = ""] = [cells[6], cells[9]];
+    assertEquals(cells.filter((_, index) => index !== 6 && index !== 9), [
+      "web",
+      "False",
+      "True",
+      "False",
+      "true",
+      "false",
+      "apply",
+      "balanced",
+      STATUS.lastScaleResourceChange,
+    ]);
+    for (const time of [age, lastScale]) assertMatch(time, /^[0-9]+[a-z]/);
   },
 });
 
@@ -102,7 +120,12 @@ const READY = {
 };
 
 const STATUS = {
-  conditions: [READY, { ...READY, type: "Active", status: "False", reason: "NoPods" }],
+  conditions: [READY, { ...READY, type: "Active", status: "False", reason: "NoPods" }, {
+    ...READY,
+    type: "Limited",
+    status: "False",
+    reason: "NotLimited",
+  }],
   observedGeneration: 1,
   effectiveSelector: {
     matchLabels: { app: "web" },

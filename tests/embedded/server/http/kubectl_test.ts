@@ -108,7 +108,10 @@ Deno.test(
       await kubectl.run(`apply -f ${WORKLOAD}`),
       "deployment.apps/hello created\npodresourceautoscaler.keda.kedify.io/hello created\n",
     );
-    assertMatch(await kubectl.run("get pra,deploy"), /\/hello +false\n\n.*\n.*\/hello +0\/1 +0 +0 +\d+s\n$/s);
+    assertMatch(
+      await kubectl.run("get pra,deploy"),
+      /\/hello +hello +false +\d+s\n\n.*\n.*\/hello +0\/1 +0 +0 +\d+s\n$/s,
+    );
     assertMatch(await kubectl.run("explain pra.spec.policy.cooldown"), /FIELD: cooldown <string>/);
     assertMatch(await kubectl.run("scale deploy hello --replicas=3"), /scaled\n$/);
     assertEquals((await kubectl.json("get deploy hello")).spec.replicas, 3);

@@ -121,7 +121,11 @@ Deno.test("kubectl's columns of an autoscaler are those of the definition (C6)",
   const sim = await start();
   await sim.create(PATH, autoscaler());
   const status = {
-    conditions: [{ ...CONDITION, type: "Ready", status: "True" }, { ...CONDITION, type: "Active", status: "False" }],
+    conditions: [
+      { ...CONDITION, type: "Ready", status: "True" },
+      { ...CONDITION, type: "Active", status: "False" },
+      { ...CONDITION, type: "Limited", status: "True" },
+    ],
     scaling: true,
     lastScaleTime: "2026-11-20T10:58:30Z",
   };
@@ -130,12 +134,17 @@ Deno.test("kubectl's columns of an autoscaler are those of the definition (C6)",
   const { body } = await sim.call("GET", PATH, undefined, { headers: { accept } });
   assertEquals(body.columnDefinitions.map(({ name }: Json) => name), [
     "Name",
+    "Target",
+    "Limited",
     "Ready",
     "Active",
     "Scaling",
     "Paused",
+    "Age",
+    "Mode",
+    "Profile",
     "Last Scale",
     "Last Change",
   ]);
-  assertEquals(body.rows[0].cells, ["web", "True", "False", true, false, "90s", null]);
+  assertEquals(body.rows[0].cells, ["web", "web", "True", "True", "False", true, false, "0s", null, null, "90s", null]);
 });
