@@ -4,6 +4,7 @@
  * succeed at their first try.
  */
 import type { Container, Pod } from "../../api/kubernetes.ts";
+import { parseAmount } from "../../units/quantity.ts";
 import { isRecord, quote } from "../../units/untrusted.ts";
 import { type Curve, IDLE, type Load, parseLoad } from "../model/load.ts";
 
@@ -43,14 +44,29 @@ export interface LoadSetting {
   readonly memoryMiB: number;
 }
 
-/** `null` for another image. */
-export function parseProgram({ image, env = [] }: Container): LoadProgram | null {
+/** `null` for a container that is neither of the load image nor `podfit sample`. */
+export function parseProgram({ image, env = [], args = [] }: Container): LoadProgram | null {
+  if (SAMPLE_IMAGE.test(image ?? "") && args[0] === "sample") return parseSample(args);
   if (image !== LOAD_IMAGE) return null;
   const read = (name: string) => env.find((variable) => variable.name === name)?.value ?? "";
   const [cpu, memory, port] = [read("CPU"), read("MEM"), read("PORT") || "8080"];
   if (![cpu, memory].every((text) => /^\+?\d*$/.test(text))) return { kind: "fails", code: 2 };
   if (!(Number(port) > 0 && Number(port) < 65_536)) return { kind: "fails", code: 1 };
   return { kind: "runs", port: Number(port), setting: { cpuMillicores: Number(cpu), memoryMiB: Number(memory) } };
+}
+
+/** podfit's image, of any registry and version. */
+const SAMPLE_IMAGE = /(^|\/)podfit([:@]|$)/;
+
+/** What the program needs itself (measured). */
+const SAMPLE_MIB = 26;
+
+function parseSample(args: readonly string[]): LoadProgram {
+  const read = (name: string) => args.find((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3) ?? "0";
+  const [cpu, memory] = [parseAmount(read("cpu"), "cpu"), parseAmount(read("memory"), "memory")];
+  if (!cpu.ok || !memory.ok) return { kind: "fails", code: 1 };
+  const setting = { cpuMillicores: cpu.amount, memoryMiB: SAMPLE_MIB + Math.ceil(memory.amount / 2 ** 20) };
+  return { kind: "runs", port: 8080, setting };
 }
 
 /** A setting that an instance was given while it ran. */
