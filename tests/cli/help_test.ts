@@ -1,6 +1,6 @@
 /** Does --help show examples that work, exit codes that are true, and the name that podfit is called by? */
 import { assert, assertEquals, assertStringIncludes } from "#assert";
-import type { Command } from "commander";
+import { Command } from "commander";
 import { EXIT, getProgramName } from "../../lib/cli/command/process.ts";
 import { readProgram } from "../support/completions.ts";
 import { readDenoDir, runPodfit } from "../support/podfit_process.ts";
@@ -19,6 +19,16 @@ Deno.test("the exit codes of podfit stand in its help", () => {
   assert(daemon !== undefined);
   const help = readHelp(daemon);
   for (const code of Object.values(EXIT)) assert(new RegExp(`^  ${code} +\\w`, "m").test(help), `${code}`);
+});
+
+Deno.test("on a terminal, help reads no variable that podfit has no permission for: it has no colours", () => {
+  const program = readProgram();
+  for (const command of [program, ...program.commands]) {
+    const { getOutHasColors, getErrHasColors } = command.configureOutput();
+    assertEquals([getOutHasColors?.(), getErrHasColors?.()], [false, false], command.name());
+    // commander's own would ask Node, and Deno the user.
+    assert(getOutHasColors !== new Command().configureOutput().getOutHasColors, command.name());
+  }
 });
 
 Deno.test("a program called kubectl-podfit is kubectl's plug-in, and calls itself so", () => {

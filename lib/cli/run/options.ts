@@ -160,8 +160,16 @@ function toRunAdvice(text: string, name: string): string {
   return `'${flag}' is a flag of the daemon, which is a command now: write "${name} run ${flag} ..."`;
 }
 
-/** Help and complaints of commander are printed like all output. */
-const OUTPUT = { writeOut: (text: string) => void writeOutput(text), writeErr: writeDiagnostic };
+/**
+ * Help and complaints of commander are printed like all output, without colours. On a terminal commander would ask Node
+ * for colours, which reads variables that podfit has no permission for: Deno then asks the user, or podfit ends.
+ */
+const OUTPUT = {
+  writeOut: (text: string) => void writeOutput(text),
+  writeErr: writeDiagnostic,
+  getOutHasColors: () => false,
+  getErrHasColors: () => false,
+};
 
 const EXAMPLES = [
   [

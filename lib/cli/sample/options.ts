@@ -24,14 +24,15 @@ const MAX_CPU_MILLICORES = 900;
 const MAX_MEMORY_BYTES = 8 * 2 ** 30;
 
 const NOTES = `
-A workload to try podfit on: it uses as much CPU and memory as you say. It needs no cluster and no rights. Change its load
-while it runs:
+A workload to try podfit on: it uses as much CPU and memory as you say. It needs
+no cluster and no rights. Change its load while it runs:
 
-  GET /set?cpu=300m&memory=64Mi   what it uses from now on; you can leave one of them out
+  GET /set?cpu=300m&memory=64Mi   what it uses from now on; one is enough
   GET /set                        what it is set to
 
-The program itself needs about 30Mi of memory; --memory is used in addition. Anyone who reaches the address may set the
-load, up to --max-cpu and --max-memory. The sample ends with exit code 0 after SIGTERM or Ctrl-C.
+The program itself needs about 30Mi of memory; --memory is used in addition.
+Anyone who reaches the address may set the load, up to --max-cpu and
+--max-memory. The sample ends with exit code 0 after SIGTERM or Ctrl-C.
 `;
 
 type Given = Readonly<{ cpu: string; memory: string; maxCpu: string; maxMemory: string; listen: string }>;
