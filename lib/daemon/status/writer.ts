@@ -82,7 +82,8 @@ export class StatusWriter<Status extends object> {
   }
 
   /**
-   * Returns `null` if there is nothing to write, and "later" if it is too early or the last write has not ended.
+   * Returns `null` if there is nothing to write, and "later" if it is too early, also after a write that failed, or the
+   * last write has not ended.
    * Otherwise returns a promise that resolves when the write has ended and never rejects.
    */
   write(wanted: StatusToWrite<Status>, sweep: SweepContext): Promise<void> | "later" | null {
@@ -114,7 +115,7 @@ export class StatusWriter<Status extends object> {
     { memory, sweep }: Writing<Status>,
   ): "now" | "later" | null {
     const nowMs = this.#options.clock.monotonic();
-    if (nowMs < memory.retryAtMs) return null;
+    if (nowMs < memory.retryAtMs) return "later";
     const { written } = memory;
     if (written === null) return isDeepEqual(status, object.status, true) ? null : "now";
     const sinceMs = nowMs - written.atMs;

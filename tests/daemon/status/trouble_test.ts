@@ -18,6 +18,7 @@ Deno.test("createDaemon() gives trouble as data: a state when it begins, a failu
   assertEquals(failures.map(({ level, message, autoscaler }) => [level, message, autoscaler?.name]), [
     ["warn", "no route", undefined],
     ["warn", "Cannot write status, retrying", "lost"],
+    ["warn", "Cannot write status, retrying", "lost"], // after the first wait
   ]);
   const logged = run.log.filter(({ level, message }) => level === "WARN" && message !== "Notice");
   assertEquals(logged.map(({ message }) => message), failures.map(({ message }) => message));

@@ -77,3 +77,18 @@ Deno.test("StatusWriter has one write of an object at a time", async () => {
   await clock.advance(10_000);
   await writer.settle();
 });
+
+Deno.test("StatusWriter asks for a status that failed to be written again, until it is written (R90)", async () => {
+  const silent = ["loud"];
+  const { clock, writer, sweep, written } = openWriter(silent);
+  writer.write(statusOf("loud", "web"), sweep);
+  await clock.advance(10_000);
+  await writer.settle();
+  silent.length = 0;
+  // The sweep of ScaledObjects takes null as written, and would ask again only when the object changes.
+  assertEquals(writer.write(statusOf("loud", "web"), sweep), "later");
+  await clock.advance(60_000);
+  assertEquals(writer.write(statusOf("loud", "web"), sweep) instanceof Promise, true);
+  await writer.settle();
+  assertEquals(written, ["loud/web"]);
+});
