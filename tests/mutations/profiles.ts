@@ -99,6 +99,37 @@ export const PROFILES: Mutations = {
       test: "createDaemon() scales nothing in an excluded namespace, and lets go of a deleted ScaledObject (L56)",
     },
   ],
+  L57: [
+    {
+      breaks: "counts the youngest objects",
+      in: "compareAge",
+      find: "a.createdAt - b.createdAt",
+      replace: "b.createdAt - a.createdAt",
+      test: "ObjectLimits counts the oldest objects of a namespace, of the same second by name (L57)",
+    },
+    {
+      breaks: "leaves a free place empty",
+      in: "NamespaceObjects.remove",
+      find: "[...this.#promote(entry.kind), ...this.#weigh()]",
+      replace: "[...this.#weigh()]",
+      test:
+        "createDaemon() counts the oldest autoscalers, also after a restart, and the next one when one is deleted (L57)",
+    },
+    {
+      breaks: "keeps all bytes of a namespace",
+      in: "NamespaceObjects.#weigh",
+      find: "if (bytes > max) heavy.set",
+      replace: "if (bytes < 0) heavy.set",
+      test: "ObjectLimits keeps the bytes of the oldest objects that fit, and of other namespaces all (L57)",
+    },
+    {
+      breaks: "uses objects of any size",
+      in: "findTooLarge",
+      find: "bytes <= MAX_OBJECT_BYTES",
+      replace: "bytes >= 0",
+      test: "createDaemon() uses no object of more than 64 KiB, says so in its condition, and uses the others (L57)",
+    },
+  ],
   L54: [
     {
       breaks: "takes a percentile of a memory side",

@@ -672,10 +672,10 @@ const BAD: readonly BadRow[] = [
     'Cannot use "0x10" as threshold: must be a number such as "5" or "0.5", in quotes',
   ],
   [
-    "R15: a text of more than 64 KiB",
-    trigger(PROMETHEUS, { query: "x".repeat(65_537) }),
+    "R15: a query of more than 8 KiB",
+    trigger(PROMETHEUS, { query: "x".repeat(8193) }),
     "spec.triggers[0].metadata.query",
-    'Cannot use "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..." as query: longer than 65536 characters',
+    'Cannot use "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..." as query: longer than 8192 characters',
   ],
   [
     "R14: no serverAddress",

@@ -98,7 +98,7 @@ const ANSWERS: Readonly<Record<string, readonly [edits: Edits, causes: readonly 
     UNCHECKED,
   ]],
   "too many items": [{ [EXPRESSIONS]: Array(101).fill({ key: "a", operator: "Exists" }), ...NO_TARGET }, [
-    [EXPRESSIONS, "TooMany", "Too many: 101: must have at most 100 items"],
+    [EXPRESSIONS, "TooMany", "Too many: 101: must have at most 20 items"],
     UNCHECKED,
   ]],
   "a rule of a text, with the text": [{ [MAX]: "9001G" }, [[
