@@ -5,13 +5,24 @@ import { describePod } from "../../lib/cli/explanation/words.ts";
 import { toCharacters } from "../../lib/cli/terminal/output.ts";
 import { createStyle } from "../../lib/cli/terminal/text.ts";
 import { type TopRow, toTopTable } from "../../lib/cli/top/top.ts";
-import { readPage, readPageInput } from "../support/pages.ts";
+import { GATES } from "../../lib/vertical/gates/gates.ts";
+import { CAPS } from "../../lib/vertical/sizing/caps.ts";
+import { readPage, readPageInput, readScreen, readScreens } from "../support/pages.ts";
 
 const style = createStyle(false);
 
 Deno.test("explain prints its page", async () => {
   const pod = await readPageInput<PodExplanation>("explain");
   assertEquals(describePod(pod, { style, columns: 120 }).map(toCharacters), await readPage("explain"));
+});
+
+Deno.test("explain prints no name of a function", async () => {
+  const names = [...Object.keys(GATES), ...Object.keys(CAPS)].filter((name) => /[a-z][A-Z]/.test(name));
+  assert(names.includes("withRoom") && names.includes("lowForLong"), names.join());
+  for (const lines of await readScreens()) {
+    const text = lines.join("\n");
+    assertEquals(names.filter((name) => text.includes(name)), [], text);
+  }
 });
 
 Deno.test("top prints its page", async () => {
@@ -23,6 +34,10 @@ Deno.test("the docs show the page of explain, and the README its first sentence"
   const page = await readPage("explain");
   assertIncludes(await readDoc("docs/commands.md"), page);
   assertIncludes(await readDoc("README.md"), page.slice(0, page.indexOf("")));
+});
+
+Deno.test("the docs show what explain prints of a workload", async () => {
+  assertIncludes(await readDoc("docs/commands.md"), await readScreen("workload-pods-grow-first", 120));
 });
 
 Deno.test("the docs and the README show the page of top", async () => {

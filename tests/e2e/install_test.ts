@@ -65,7 +65,10 @@ scenario("what the chart's leader decides is recorded through the API server's p
       runCommand([...args, "-n", namespace, "--podfit-namespace", release.namespace]);
     const explained = await ask("explain", "pod/web");
     assertEquals([explained.code, explained.complaints], [0, []]);
-    assertMatch(explained.stdout, /^web has this size because podfit changed cpu\.requests 10m -> 20m \S+ ago/);
+    assertMatch(
+      explained.stdout,
+      /^web has cpu\.requests 20m\. .*\nIt has this size because podfit changed cpu\.requests 10m -> 20m \S+ ago/,
+    );
     const recorded = await ask("record", "pod/web", "--for", RECORDED);
     assertEquals(recorded.code, 0, recorded.complaints.join("\n"));
     const lines = recorded.stdout.trim().split("\n").length;

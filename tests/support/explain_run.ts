@@ -83,8 +83,8 @@ export class ExplainRun implements AsyncDisposable {
     return explained;
   }
 
-  text(): readonly string[] {
-    return describePod(this.explain(), PLAIN).map(toCharacters);
+  text(columns: number = PLAIN.columns): readonly string[] {
+    return describePod(this.explain(), { ...PLAIN, columns }).map(toCharacters);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -108,6 +108,6 @@ export function taker(cpu: string): Json {
   return { apiVersion: "v1", kind: "Pod", metadata: { name: "other" }, spec: { nodeName: "node-1", containers } };
 }
 
-export function toText(explained: WorkloadExplanation): readonly string[] {
-  return describeWorkload(explained, PLAIN).map(toCharacters);
+export function toText(explained: WorkloadExplanation, columns: number = PLAIN.columns): readonly string[] {
+  return describeWorkload(explained, { ...PLAIN, columns }).map(toCharacters);
 }

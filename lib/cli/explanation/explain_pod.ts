@@ -8,6 +8,7 @@ import { RESOURCE_FIELDS } from "../../units/resources.ts";
 import { type ChoiceTrial, type ExplainedContainer, explainSize, type GateName } from "../../vertical/explain.ts";
 import { findScaleUpLimit } from "../../vertical/outcome.ts";
 import type { CAPS } from "../../vertical/sizing/caps.ts";
+import { formatPodAnswer } from "./answers.ts";
 import type {
   ContainerExplanation,
   FieldExplanation,
@@ -15,7 +16,7 @@ import type {
   ResizeExplanation,
   TrialExplanation,
 } from "./explanation.ts";
-import { explainNextResize, formatPodAnswer } from "./pod_needs.ts";
+import { explainNextResize } from "./pod_needs.ts";
 
 export interface ExplainOptions {
   /** Epoch ms. */
@@ -50,7 +51,7 @@ export function explainPod(
     room,
     containers,
   } as const;
-  return { ...explained, answer: formatPodAnswer(explained, listHoldMessages(newest)) };
+  return { ...explained, ...formatPodAnswer(explained, listHoldMessages(newest)) };
 }
 
 /** Why podfit does not decide about the pod. */
@@ -174,7 +175,7 @@ function explainTrial({ direction, isWanted, proposals, candidate, caps, gates }
     const sized = candidate.sized.find(({ key }) => key === side);
     let before = amount;
     const steps = caps.filter(({ key }) => key === side).map(({ cap, to }) => {
-      const step = { cap, from: before, to };
+      const step = { cap: CAP_TEXTS[cap], from: before, to };
       before = to;
       return step;
     });
@@ -182,7 +183,6 @@ function explainTrial({ direction, isWanted, proposals, candidate, caps, gates }
     return { key: side, why, from, wanted: amount, ...moved, caps: steps };
   });
   const answers = gates.map(({ gate, objection }) => ({
-    gate,
     asks: GATE_TEXTS[gate],
     passes: objection === null,
     reason: objection?.reason ?? null,
@@ -246,13 +246,13 @@ const GATE_TEXTS: Readonly<Record<GateName, string>> = {
   siblingDone: "no other container goes first",
 };
 
-/** The meaning of a cap that changed a size. */
-export const CAP_TEXTS: Readonly<Record<keyof typeof CAPS, string>> = {
-  bounds: "bounds min and max",
-  worthAUnit: "a change below one unit is not made",
-  step: "step, and up to a whole unit",
-  allowed: "node, quotas and limit ranges",
-  memoryInUse: "memory in use",
-  killFloor: "a limit that has killed",
-  partner: "a request never above its limit",
+/** The rule that changed a size. */
+const CAP_TEXTS: Readonly<Record<keyof typeof CAPS, string>> = {
+  bounds: "bounds",
+  worthAUnit: "the smallest change",
+  step: "step",
+  allowed: "the node, quotas or limit ranges",
+  memoryInUse: "the memory in use",
+  killFloor: "the limit of the last OOM kill",
+  partner: "its request or limit",
 };

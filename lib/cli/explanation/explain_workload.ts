@@ -7,16 +7,9 @@ import type { ReplicasState } from "../../model/replicas_state.ts";
 import type { ScalingRules, Trigger } from "../../model/scaled_object.ts";
 import type { PodLine, ScaledObjectLine } from "../../record/record.ts";
 import { resourceOf } from "../../units/resources.ts";
-import {
-  formatAge,
-  formatAgo,
-  formatClock,
-  formatCount,
-  formatPercent,
-  formatSize,
-  formatWait,
-} from "../terminal/numbers.ts";
+import { formatAge, formatClock, formatCount, formatPercent, formatSize, formatWait } from "../terminal/numbers.ts";
 import { type ExplainOptions, explainPod } from "./explain_pod.ts";
+import { formatWorkloadAnswer } from "./answers.ts";
 import type { ContainerExplanation, PodSummary, WorkloadExplanation } from "./explanation.ts";
 
 interface WorkloadOptions extends ExplainOptions {
@@ -38,13 +31,14 @@ export function explainPlainWorkload(
   const [, name = target] = target.split("/");
   const at = Math.max(...pods.map(({ record: { input } }) => input.now));
   const answer =
-    `${target} has the number of pods that somebody else gave it, as podfit has no ScaledObject for it; the ` +
-    `sizes of ${pods.length} of its pods are podfit's.`;
+    `podfit sizes ${formatCount(pods.length, "pod")} of ${target}. It does not set the number of replicas: ` +
+    "there is no ScaledObject for it.";
   return {
     kind: "workload",
     namespace,
     name,
     answer,
+    origin: "",
     at,
     now,
     unknown,
@@ -71,6 +65,7 @@ const NOTHING_COMPUTED = {
   conditions: {},
   writes: [],
   next: [],
+  blockedUntil: null,
 } as const;
 
 /** Returns the explanation from the lines of one ScaledObject, oldest first; `null` without any. */
@@ -117,8 +112,15 @@ export function explainWorkload(
     writes: listWrites(lines),
     pods: pods.map((line) => summarizePod(line, wallNow)),
   } as const;
-  const next = listReplicaNeeds({ ...explained, state, cooldownMs: object?.cooldownMs ?? 0 });
-  return { ...explained, next, answer: formatWorkloadAnswer(explained, lines[0]?.since ?? now) };
+  const facts = { ...explained, state, cooldownMs: object?.cooldownMs ?? 0 };
+  const block = findBlock(facts);
+  const blockedUntil = block?.until ?? null;
+  return {
+    ...explained,
+    next: block === null ? listReplicaNeeds(facts) : [block.text],
+    blockedUntil,
+    ...formatWorkloadAnswer({ ...explained, blockedUntil }, lines[0]?.since ?? now),
+  };
 }
 
 /** From the newest scaling loop, else from the newest activation loop, which has no proposal. */
@@ -164,30 +166,6 @@ function summarizeContainer({ name, sides, resizedAt, decision }: ContainerExpla
   return `${name} ${sizes.join(", ")}; ${resized}; ${decision.reason}: ${decision.message}`;
 }
 
-type Answered = Pick<
-  WorkloadExplanation,
-  "target" | "name" | "replicas" | "writes" | "reason" | "message" | "desired" | "conditions" | "now" | "triggers"
->;
-
-function formatWorkloadAnswer(one: Answered, since: number): string {
-  const { target, replicas, writes: [last], now } = one;
-  const has = replicas === null
-    ? `${target} has a number of pods that is not known`
-    : `${target} has ${formatCount(replicas, "replica")}`;
-  const origin = last === undefined
-    ? `${has}, which podfit has not changed in the ${formatAge(now - since)} of its records`
-    : `${has} because podfit went ${last.from} -> ${last.to} ${formatAgo(last.at, now)} (${last.why})`;
-  return `${origin}; ${explainPresent(one)}.`;
-}
-
-function explainPresent({ replicas, desired, reason, message, conditions: { Ready, Paused } }: Answered): string {
-  if (Paused?.status === "True") return `it is paused: ${Paused.message}`;
-  if (Ready?.status === "False") return `it is left alone (${Ready.reason}): ${Ready.message}`;
-  if (reason === null) return message === "" ? "nothing has been computed yet" : message;
-  if (desired !== null && desired !== replicas) return `${desired} are wanted (${reason}): ${message}`;
-  return `it stays (${reason}): ${message}`;
-}
-
 interface ReplicaNeedsInput
   extends
     Pick<WorkloadExplanation, "now" | "replicas" | "need" | "reason" | "behavior" | "minReplicas" | "maxReplicas"> {
@@ -202,23 +180,19 @@ const DOWN_WINDOW_MS = 300_000;
 function listReplicaNeeds(facts: ReplicaNeedsInput): readonly string[] {
   const { reason, maxReplicas, minReplicas, behavior } = facts;
   switch (reason) {
-    case "ScaleDownStabilized":
-      return [explainWindow(facts, "down")];
-    case "ScaleUpStabilized":
-      return [explainWindow(facts, "up")];
     case "TooManyReplicas":
       return [`maxReplicaCount is ${maxReplicas}: raise it to have more`];
     case "TooFewReplicas":
       return [`minReplicaCount is ${minReplicas}: lower it to have fewer`];
     case "ScaleUpLimit":
       return [
-        `behavior.scaleUp allows ${describeRules(behavior?.scaleUp)}: it goes on at the next tick that allows more`,
+        `behavior.scaleUp allows ${describeRules(behavior?.scaleUp)}: it continues at the next check that allows more`,
       ];
     case "ScaleDownLimit":
       return [
         `behavior.scaleDown allows ${
           describeRules(behavior?.scaleDown)
-        }: it goes on at the next tick that allows fewer`,
+        }: it continues at the next check that allows fewer`,
       ];
     case "VerticalFirst":
       return [
@@ -226,8 +200,6 @@ function listReplicaNeeds(facts: ReplicaNeedsInput): readonly string[] {
       ];
     case "VerticalUp":
       return ["usage of pods at their CPU limit says too little: their limits go up first"];
-    case "ScalerCooldown":
-      return [explainCooldown(facts)];
     case "WithinTolerance":
       return [
         "a trigger's value would have to leave its target by more than the tolerance (10 % unless behavior says otherwise)",
@@ -240,8 +212,27 @@ function listReplicaNeeds(facts: ReplicaNeedsInput): readonly string[] {
   }
 }
 
+/** What blocks a change that time alone allows; `until` is `null` where it ends with the next check. */
+interface TimedBlock {
+  readonly until: number | null;
+  readonly text: string;
+}
+
+function findBlock(facts: ReplicaNeedsInput): TimedBlock | null {
+  switch (facts.reason) {
+    case "ScaleDownStabilized":
+      return explainWindow(facts, "down");
+    case "ScaleUpStabilized":
+      return explainWindow(facts, "up");
+    case "ScalerCooldown":
+      return explainCooldown(facts);
+    default:
+      return null;
+  }
+}
+
 /** The entries of the window that still ask for more, or for fewer. */
-function explainWindow({ now, need, behavior, state }: ReplicaNeedsInput, direction: "up" | "down"): string {
+function explainWindow({ now, need, behavior, state }: ReplicaNeedsInput, direction: "up" | "down"): TimedBlock {
   const windowMs = direction === "up"
     ? behavior?.scaleUp.windowMs ?? 0
     : behavior?.scaleDown.windowMs ?? DOWN_WINDOW_MS;
@@ -250,22 +241,24 @@ function explainWindow({ now, need, behavior, state }: ReplicaNeedsInput, direct
     at > now - windowMs && (direction === "down" ? replicas > wanted : replicas < wanted)
   );
   const newest = others.toSorted((a, b) => b.at - a.at)[0];
-  const what = `the window of the way ${direction} is ${formatAge(windowMs)}`;
-  if (newest === undefined) return `${what}, and ends with the next tick`;
+  const what = `the scale-${direction} window is ${formatAge(windowMs)}`;
+  if (newest === undefined) return { until: null, text: `${what}, and ends with the next check` };
   const until = newest.at + windowMs;
-  return `${what}: ${newest.replicas} were needed ${
-    formatAge(now - newest.at)
-  } ago, so ${wanted} can come at the earliest at ` +
-    `${formatClock(until, now)}, in ${formatWait(until - now)}`;
+  const text =
+    `${what}, and ${formatCount(newest.replicas, "replica")} were needed ${formatAge(now - newest.at)} ago: ` +
+    `${wanted} can come at ${formatClock(until, now)} at the earliest, in ${formatWait(until - now)}`;
+  return { until, text };
 }
 
-function explainCooldown({ now, state: { lastActiveAt }, cooldownMs }: ReplicaNeedsInput): string {
+function explainCooldown({ now, state: { lastActiveAt }, cooldownMs }: ReplicaNeedsInput): TimedBlock {
   const what = `cooldownPeriod is ${formatAge(cooldownMs)}`;
-  if (lastActiveAt === null) return what;
+  if (lastActiveAt === null) return { until: null, text: what };
   const until = lastActiveAt + cooldownMs;
-  if (until <= now) return `${what} and over, but podfit checks the triggers again first`;
-  return `${what}, and a trigger was active ${formatAge(now - lastActiveAt)} ago: fewest replicas at the earliest at ` +
-    `${formatClock(until, now)}, in ${formatWait(until - now)}`;
+  if (until <= now) return { until: null, text: `${what} and over, but podfit checks the triggers again first` };
+  const text =
+    `${what}, and a trigger was active ${formatAge(now - lastActiveAt)} ago: the fewest replicas can come at ` +
+    `${formatClock(until, now)} at the earliest, in ${formatWait(until - now)}`;
+  return { until, text };
 }
 
 /** `4 pods in 15s or 100 % in 15s, the most of them` */

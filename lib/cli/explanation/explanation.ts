@@ -5,19 +5,21 @@
  * shares are percent, times are epoch ms. `null` means unknown or absent.
  */
 import type { Direction } from "../../model/decision.ts";
-import type { TriggerReport } from "../../model/replicas_decision.ts";
+import type { BlockReason, HoldReason } from "../../model/reasons.ts";
+import type { ReplicasReason, TriggerReport } from "../../model/replicas_decision.ts";
 import type { Condition, ConditionType } from "../../model/replicas_state.ts";
 import type { Behavior } from "../../model/scaled_object.ts";
 import type { ResourceField } from "../../units/resources.ts";
-import type { CapStep, GateName } from "../../vertical/explain.ts";
 
 export type Explanation = PodExplanation | WorkloadExplanation;
 
 interface Common {
   readonly namespace: string;
   readonly name: string;
-  /** One sentence: why is it this size? */
+  /** The size or replicas now, what podfit wants, what blocks it and until when. */
   readonly answer: string;
+  /** Where the present size or number comes from; empty where that is not known. */
+  readonly origin: string;
   /** When the newest record was made, and what "now" is. */
   readonly at: number;
   readonly now: number;
@@ -42,7 +44,7 @@ export interface ContainerExplanation {
   readonly mode: "apply" | "recommend";
   readonly usage: UsageExplanation | null;
   readonly sides: readonly FieldExplanation[];
-  readonly decision: { readonly kind: string; readonly reason: string; readonly message: string };
+  readonly decision: DecisionText;
   /** How long the decision has been the same: evaluations in a row, and since when. */
   readonly count: number;
   readonly since: number;
@@ -55,6 +57,14 @@ export interface ContainerExplanation {
   readonly limited: string | null;
   readonly next: NextExplanation;
 }
+
+/** Why a container keeps its size. */
+export type SizeReason = HoldReason | BlockReason;
+
+type DecisionText =
+  | { readonly kind: "hold" | "blocked" | "revert"; readonly reason: SizeReason; readonly message: string }
+  /** The reason is the cause of the resize, else its direction. */
+  | { readonly kind: "resize"; readonly reason: string; readonly message: string };
 
 interface UsageExplanation {
   /** When it was seen, and over how long it was measured. */
@@ -108,16 +118,16 @@ interface WantedField {
 }
 
 interface CapExplanation {
-  readonly cap: CapStep["cap"];
+  /** The rule, in words. */
+  readonly cap: string;
   readonly from: number;
   readonly to: number;
 }
 
 interface GateExplanation {
-  readonly gate: GateName;
   readonly asks: string;
   readonly passes: boolean;
-  readonly reason: string | null;
+  readonly reason: SizeReason | null;
   readonly message: string | null;
   readonly until: number | null;
   readonly sides: readonly ResourceField[];
@@ -150,7 +160,7 @@ export interface WorkloadExplanation extends Common {
   readonly minReplicas: number | null;
   readonly maxReplicas: number | null;
   readonly idleReplicas: number | null;
-  readonly reason: string | null;
+  readonly reason: ReplicasReason | null;
   readonly message: string;
   readonly need: number | null;
   readonly stabilized: number | null;
@@ -161,6 +171,8 @@ export interface WorkloadExplanation extends Common {
   readonly conditions: Readonly<Partial<Record<ConditionType, Condition>>>;
   readonly writes: readonly { readonly at: number; readonly from: number; readonly to: number; readonly why: string }[];
   readonly next: readonly string[];
+  /** When the change that the triggers ask for is possible at the earliest; `null` where time alone does not decide. */
+  readonly blockedUntil: number | null;
   /** The pods of the target, one line each. */
   readonly pods: readonly PodSummary[];
 }

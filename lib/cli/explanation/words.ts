@@ -11,10 +11,11 @@ import {
 } from "../terminal/numbers.ts";
 import type { Text } from "../terminal/output.ts";
 import { breakLines, formatTable, type TextOptions } from "../terminal/text.ts";
-import { CAP_TEXTS } from "./explain_pod.ts";
+import { SIZE_WORDS } from "./answers.ts";
 import { describeRules } from "./explain_workload.ts";
 import type {
   ContainerExplanation,
+  Explanation,
   FieldExplanation,
   PodExplanation,
   ResizeExplanation,
@@ -23,13 +24,18 @@ import type {
 } from "./explanation.ts";
 import { formatSizeChange } from "./pod_needs.ts";
 
+function describeAnswer({ answer, origin }: Explanation, options: TextOptions): readonly Text[] {
+  const lines: readonly Text[] = breakLines(answer, options).map((line) => options.style.bold(line));
+  return origin === "" ? lines : [...lines, ...breakLines(origin, options)];
+}
+
 /** Returns lines without their newlines. */
 export function describePod(pod: PodExplanation, options: TextOptions): readonly Text[] {
   const { namespace, name, node, qosClass, at, now, resize } = pod;
-  const lines: Text[] = breakLines(pod.answer, options).map((line) => options.style.bold(line));
+  const lines: Text[] = [...describeAnswer(pod, options)];
   const where = `pod ${namespace}/${name}, ${qosClass ?? "class unknown"}, on ${node ?? "no node"}`;
-  lines.push("", `${where}; as of ${formatAgo(at, now)}`);
-  if (resize !== null) {
+  lines.push("", ...breakLines(`${where}; as of ${formatAgo(at, now)}`, options));
+  if (resize !== null && !pod.origin.includes(resize.message)) {
     lines.push(
       ...breakLines(`A resize is ${resize.kind} for ${formatAge(now - resize.since)}: ${resize.message}`, options),
     );
@@ -44,7 +50,7 @@ function describeContainer(one: ContainerExplanation, pod: PodExplanation, optio
   const does = one.mode === "recommend" ? "recommended sizes" : "resized";
   const heading = `Container ${one.name}, ${does} by PodResourceAutoscaler ${one.autoscaler}`;
   const { kind, reason, message } = one.decision;
-  const stands = one.count > 1 ? ` (so for ${formatAge(now - one.since)}, ${one.count} evaluations)` : "";
+  const stands = one.count > 1 ? ` (unchanged for ${formatAge(now - one.since)}, ${one.count} evaluations)` : "";
   return [
     options.style.bold(heading),
     ...breakLines(`  ${describeUsage(one, now)}`, { ...options, hang: 2 }),
@@ -70,7 +76,7 @@ function describeUsage({ usage }: ContainerExplanation, now: number): string {
 }
 
 function toHeading({ mode }: ContainerExplanation): readonly string[] {
-  return ["", mode === "recommend" ? "RECOMMENDED" : "SIZE", ...HEADINGS];
+  return ["", mode === "recommend" ? "WANTED" : "SIZE", ...HEADINGS];
 }
 
 const HEADINGS = ["USED", "DOWN BELOW", "UP ABOVE", "TARGET", "BOUNDS", "STREAK"];
@@ -105,39 +111,44 @@ function describeSurroundings(
 
 function describeTrial(trial: TrialExplanation, now: number, options: TextOptions): readonly Text[] {
   const { direction, isWanted, sides, gates } = trial;
-  const isHeld = gates.some(({ passes }) => !passes);
+  const failed = gates.filter(({ passes }) => !passes);
   if (!isWanted) {
-    const held = gates.flatMap(({ passes, gate, reason, until }) =>
-      passes ? [] : [`${gate} would hold it (${reason}${until === null ? "" : `, until ${formatClock(until, now)}`})`]
-    );
-    const says = held.length === 0 ? `every one of ${gates.length} gates would let it pass` : held.join(", ");
-    return breakLines(`  If it wanted ${direction} now: ${says}`, { ...options, hang: 2 });
+    const reasons = [...new Set(failed.map((one) => describeShort(one, now)))];
+    const says = reasons.length === 0 ? "nothing would block it" : `blocked, because ${reasons.join("; ")}`;
+    const what = direction === "up" ? "more" : "less";
+    return breakLines(`  If usage asked for ${what} now: ${says}`, { ...options, hang: 2 });
   }
   const wanted = sides.flatMap(({ key, from, wanted, to, why, caps, cappedBy }) => {
     const changed = caps.filter((step) => Math.abs(step.to - step.from) >= RESIZE_UNIT[resourceOf(key)]);
-    const by = changed.map(({ cap, to }) => `${cap} (${CAP_TEXTS[cap]}) makes it ${formatSize(to, resourceOf(key))}`);
-    const last = cappedBy === null ? "" : `, capped by ${cappedBy}`;
+    const by = changed.map(({ cap, to }) => `${formatSize(to, resourceOf(key))} because of ${cap}`);
+    const last = cappedBy === null ? "" : ` (${cappedBy})`;
     const asks = `${why}, which asks for ${formatSize(wanted, resourceOf(key))}`;
     const text = `    ${key} ${formatSizeChange(key, from, to)}: ${[asks, ...by].join("; ")}${last}`;
     return breakLines(text, { ...options, hang: 2 });
   });
+  const checks = failed.length === 0
+    ? `  All ${gates.length} checks pass`
+    : `  Blocked (${gates.length - failed.length} of ${gates.length} checks pass):`;
   return [
     `  Wanted: ${direction}`,
     ...wanted,
-    `  Gates: the first that fails decides${isHeld ? "" : ": all let it pass"}`,
-    ...formatTable(gates.map((one) => toGateRow(one, now))).flatMap((row, index) => {
-      const passes = gates[index]?.passes ?? true;
-      return breakLines(`    ${row}`, { ...options, hang: 6 }).map((line) =>
-        passes ? line : options.style.yellow(line)
-      );
-    }),
+    checks,
+    ...[...new Set(failed.map((one) => describeFailed(one, now)))]
+      .flatMap((text) => breakLines(`    ${text}`, { ...options, hang: 2 }))
+      .map((line) => options.style.yellow(line)),
   ];
 }
 
-function toGateRow({ gate, asks, passes, reason, message, until }: TrialExplanation["gates"][number], now: number) {
-  if (passes) return ["pass", gate, asks];
-  const ends = until === null ? "" : `; until ${formatClock(until, now)}`;
-  return ["FAIL", gate, `${reason}: ${message}${ends}`];
+type Check = TrialExplanation["gates"][number];
+
+function describeFailed({ reason, message, until }: Check, now: number): string {
+  return `${reason}: ${message}${until === null ? "" : `; until ${formatClock(until, now)}`}`;
+}
+
+/** The reason alone: a message would be about a size that nothing asks for. */
+function describeShort({ reason, until }: Check, now: number): string {
+  const words = reason === null ? "" : SIZE_WORDS[reason];
+  return `${words} (${reason}${until === null ? "" : `, until ${formatClock(until, now)}`})`;
 }
 
 function describeResizes(
@@ -197,9 +208,9 @@ export function describeWorkload(one: WorkloadExplanation, options: TextOptions)
       ? []
       : ["", options.style.bold(heading), ...lines.flatMap((line) => breakLines(`  ${line}`, hanging))];
   return [
-    ...breakLines(one.answer, options).map((line) => options.style.bold(line)),
+    ...describeAnswer(one, options),
     "",
-    `${target} of namespace ${namespace}${by}; as of ${formatAgo(at, now)}`,
+    ...breakLines(`${target} of namespace ${namespace}${by}; as of ${formatAgo(at, now)}`, options),
     ...kind === "workload" ? [] : [
       ...section("Replicas", describeReplicas(one)),
       ...section("Triggers", describeTriggers(one)),
@@ -239,8 +250,9 @@ function describeTriggers({ triggers }: WorkloadExplanation): readonly string[] 
     const says = error !== null ? `failed: ${error}` : isActive === null ? "" : isActive ? "active" : "not active";
     if (proposal === null) return [metricName, formatValue(type, value), target, "-", "-", "-", says];
     const { ratio, replicas, lo, hi, ready, unready, missing } = proposal;
-    const asks = lo === hi ? String(replicas) : `${replicas} (${lo} at full size, ${hi} at initial size)`;
-    const pods = `${ready} ready, ${unready} unready, ${missing} without usage`;
+    const asks = lo === hi ? String(replicas) : `${replicas} (${lo} at maximum, ${hi} at initial)`;
+    const others = [unready > 0 ? `, ${unready} unready` : "", missing > 0 ? `, ${missing} without usage` : ""];
+    const pods = `${ready} ready${others.join("")}`;
     return [metricName, formatValue(type, value), target, ratio === null ? "-" : ratio.toFixed(2), asks, pods, says];
   });
   return rows.length === 0

@@ -76,7 +76,7 @@ export function breakLines(
   for (const word of clean.trim().split(" ")) {
     const isFirst = line.trim() === "";
     if (!isFirst && line.length + 1 + word.length > columns) {
-      lines.push(line);
+      lines.push(line.trimEnd());
       line = `${indent}${" ".repeat(hang)}${word}`;
     } else line = isFirst ? `${line}${word}` : `${line} ${word}`;
   }

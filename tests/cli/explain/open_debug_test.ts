@@ -554,7 +554,7 @@ Deno.test("explain through the API server answers from the records of the podfit
   });
   assertEquals(
     explained.answer,
-    "web has the size that it was given: podfit does not size it, because no PodResourceAutoscaler is about a container of it.",
+    "web keeps the size that it was given. podfit does not size it: no PodResourceAutoscaler is about a container of it.",
   );
 });
 

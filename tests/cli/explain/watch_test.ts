@@ -9,7 +9,7 @@ import { DebugRun } from "../../support/debug_run.ts";
 
 interface Shown {
   readonly at: number;
-  readonly answer: string;
+  readonly origin: string;
 }
 
 /** Watches the pod until it is disposed of. */
@@ -28,7 +28,7 @@ function watchWeb({ run: { clock }, server }: DebugRun) {
         signal,
         now: () => clock.now(),
       }),
-    onExplained: ({ answer }) => shown.push({ at: clock.now(), answer }),
+    onExplained: ({ origin }) => shown.push({ at: clock.now(), origin }),
     onTrouble: (text) => troubles.push(text),
   });
   watching.catch(() => {});
@@ -57,7 +57,7 @@ Deno.test("explain --watch follows the podfit that owns the pod: anew at each ev
   const waits = evaluated.map((at) => (shown.find((one) => one.at >= at)?.at ?? Infinity) - at);
   // A second, and a step of the run.
   assert(waits.every((ms) => ms <= 1250), waits.join(", "));
-  assertMatch(shown.at(-1)?.answer ?? "", /^web has this size because podfit changed cpu\.requests 100m -> /);
+  assertMatch(shown.at(-1)?.origin ?? "", /^It has this size because podfit changed cpu\.requests 100m -> /);
   assertEquals(watch.troubles, []);
 });
 

@@ -60,11 +60,8 @@ Deno.test("without a podfit, explain answers from two samples, reads only, and s
   const { explained, asked, seconds } = await look(run, { kind: "pod", name: "web" });
   const one = await explained();
   const { answer, unknown } = one;
-  assertEquals(
-    answer,
-    "web has the size of its template, or one that it was given before; a podfit that ran would let it go up " +
-      "(cpu.requests 100m -> 516m).",
-  );
+  assertEquals(answer, "web has cpu.requests 100m. podfit wants 516m. A running podfit would resize it now.");
+  assertEquals(one.origin, "It has the size of its template, or one that it was given before.");
   assertEquals(one.kind === "pod" && one.containers[0]?.next, { needs: [], earliest: one.at });
   assertEquals([unknown, new Set(asked)], [UNKNOWN_WITHOUT_DAEMON, new Set(["GET"])]);
   assert(seconds < 90, `${seconds} s`);
@@ -85,8 +82,8 @@ Deno.test("without a podfit, explain of a Deployment finds its ScaledObject, and
   const one = await explained();
   assertEquals([one.kind, one.name], ["scaledObject", "scaled"]);
   assertEquals(
-    one.answer.replace(/^.*; /, ""),
-    "3 are wanted (ScaledOut): cpu resource utilization (percentage of request) above target.",
+    one.answer,
+    "deployment/web has 2 replicas. podfit wants 3: the triggers ask for more (ScaledOut); the triggers ask for 4.",
   );
   assertEquals((await run.get("deployments/web")).spec.replicas, 2);
 });

@@ -10,13 +10,13 @@ const TIME = "\\S+ ago \\(\\d\\d:\\d\\d:\\d\\dZ\\)";
 
 /** In the order in which it says them; `NAME` is the pod's. */
 const SAID = [
-  `^NAME has the size from before: podfit asked for ${ASKED} ${TIME}, seeing cpu\\.requests at \\d+ %, capped by max, ` +
-  `and that is deferred: ${KUBELETS}; it would go up \\(${ASKED}\\), but ${BLOCKED}\\.\n`,
-  `^A resize is deferred for \\S+: ${KUBELETS}\n`,
+  "^NAME has cpu\\.requests 10m\\. podfit wants 310m\\. Blocked, with no known end: the kubelet has deferred a resize of the pod \\(ResizeDeferred\\)\\.\n",
+  `^It has the size from before: podfit asked for ${ASKED} ${TIME}, because cpu\\.requests at \\d+ %, capped by max\\. ` +
+  `That resize is deferred: ${KUBELETS}\\.\n`,
   "^  cpu\\.requests +10m +\\d+ % +0 % +60 % +10 % +\\.\\.310m +up: \\d+ of 1 samples\n",
-  `^  Decision: blocked, ${BLOCKED}( \\(so for .*\\))?\n`,
-  `^    FAIL  notCommanded     ${BLOCKED}\n`,
-  `^    FAIL  resizeIdle       ${BLOCKED}\n`,
+  `^  Decision: blocked, ${BLOCKED}( \\(unchanged for .*\\))?\n`,
+  "^  Blocked \\(\\d+ of \\d+ checks pass\\):\n",
+  `^    ${BLOCKED}\n`,
   `^    ${TIME}  ${ASKED}  because cpu\\.requests at \\d+ %, capped by max; not seen in force yet\n`,
   `^    - a resize of the pod is deferred: ${KUBELETS}; the kubelet tries again once its node has headroom\n` +
   "    At the earliest: not known, because time alone does not end what blocks it\n$",
@@ -24,7 +24,7 @@ const SAID = [
 
 /** The pod has 10m, and its autoscaler takes it to 310m at once; podfit was started with DEBUG. */
 export async function playExplained({ podfit, pod: { namespace, name } }: Stage): Promise<void> {
-  const said = await explainUntil(askAbout(namespace, podfit), name, /but ResizeDeferred:/);
+  const said = await explainUntil(askAbout(namespace, podfit), name, /Blocked, .*\(ResizeDeferred\)/);
   let rest = said;
   for (const words of SAID) {
     const pattern = new RegExp(words.replace("NAME", name), "m");

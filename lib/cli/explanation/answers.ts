@@ -1,0 +1,225 @@
+/**
+ * The first line of `podfit explain`: the size or the replicas now, what podfit wants, what blocks it and until when.
+ *
+ * The second line, the origin, says where the present size comes from. Reasons are written as plain words, with the
+ * name that conditions, events and metrics use in brackets.
+ */
+import { PASSING_REASONS } from "../../model/reasons.ts";
+import type { ReplicasReason } from "../../model/replicas_decision.ts";
+import { resourceOf } from "../../units/resources.ts";
+import { formatAge, formatAgo, formatClock, formatCount, formatSize, formatWait } from "../terminal/numbers.ts";
+import type {
+  ContainerExplanation,
+  PodExplanation,
+  SizeReason,
+  TrialExplanation,
+  WorkloadExplanation,
+} from "./explanation.ts";
+
+/** Why a container keeps its size, as the end of a sentence. */
+export const SIZE_WORDS: Readonly<Record<SizeReason, string>> = {
+  Warmup: "there is no usage of the present size yet",
+  StreakShort: "too few samples in a row ask for one",
+  InBand: "usage is between the thresholds",
+  AtBound: "it is at its bound",
+  AtTarget: "it has the computed size",
+  MetricsUnavailable: "its usage is not known",
+  BaselineUnavailable: "it has no request or limit to compare usage with",
+  NotRunning: "the container is not running",
+  NotOwner: "another autoscaler sizes this container",
+  Cooldown: "the cooldown after the last resize is not over",
+  Delay: "the delay after its start is not over",
+  NotReady: "it is not ready yet",
+  ResizeInProgress: "the kubelet is still applying a resize of the pod",
+  ResizeDeferred: "the kubelet has deferred a resize of the pod",
+  ResizeInfeasible: "its node is too small for the last resize",
+  ResizeError: "the kubelet could not apply the last resize",
+  QoSInvariantBlocked: "the pod's QoS class would change",
+  MemoryInUse: "the memory is in use",
+  ScaleDownWindow: "usage was not low for the whole scale-down window",
+  RestartRequired: "it would restart the container",
+  CrashLoop: "the container crashed or was killed a short time ago",
+  ScaleInPending: "the workload will have fewer pods soon",
+  MaxUnavailable: "too many pods of the workload are unavailable",
+  DisruptionBudget: "a PodDisruptionBudget allows no restart now",
+  NodeCapacity: "its node has not enough left",
+  Quota: "a ResourceQuota has not enough left",
+  LimitRange: "a LimitRange does not allow it",
+  Rights: "podfit has no right to resize it",
+  Invalid: "the API server refused this size",
+  Unsupported: "the cluster does not support this resize",
+  RetryLater: "the API server asked to wait",
+  DryRun: "podfit runs with --dry-run",
+};
+
+/** Why a workload keeps its replicas or gets others, as the end of a sentence. */
+const REPLICAS_WORDS: Readonly<Record<ReplicasReason, string>> = {
+  ScaledOut: "the triggers ask for more",
+  ScaledIn: "the triggers ask for fewer",
+  Activated: "a trigger is active",
+  Deactivated: "no trigger is active",
+  WithinTolerance: "the triggers are within the tolerance of their targets",
+  ScaleUpStabilized: "a lower number was enough within the scale-up window",
+  ScaleDownStabilized: "a higher number was needed within the scale-down window",
+  ScaleUpLimit: "behavior.scaleUp allows no more in this time",
+  ScaleDownLimit: "behavior.scaleDown allows no fewer in this time",
+  TooManyReplicas: "maxReplicaCount is reached",
+  TooFewReplicas: "minReplicaCount is reached",
+  ScalingDisabled: "its target has 0 replicas and no trigger is active",
+  ScalerCooldown: "cooldownPeriod is not over",
+  DeactivationHeld: "many workloads have gone to zero within this minute",
+  Idle: "no trigger is active",
+  VerticalFirst: "its pods grow in place first",
+  VerticalUp: "the CPU limits of its pods go up first",
+  MetricInvalid: "a metric cannot be computed",
+  TriggerFailed: "a trigger cannot be read",
+  TriggerEmpty: "a trigger has no value",
+  OtherHPA: "a HorizontalPodAutoscaler scales it too",
+  AmbiguousSelector: "another workload selects the same pods",
+  Conflict: "another ScaledObject has the same target",
+  Paused: "it is paused",
+  DryRun: "podfit runs with --dry-run",
+  InvalidSpec: "its ScaledObject is invalid",
+  TargetNotFound: "its target does not exist",
+  Rights: "podfit has not the right to scale it",
+};
+
+/** The two sentences above the details. `origin` is empty where nothing is known of it. */
+interface Answer {
+  readonly answer: string;
+  readonly origin: string;
+}
+
+type Pod = Pick<PodExplanation, "name" | "now" | "since" | "containers" | "unknown" | "resize">;
+
+/** `others`: messages of matching autoscalers that do not decide. */
+export function formatPodAnswer(pod: Pod, others: readonly string[]): Answer {
+  const one = chooseContainer(pod);
+  if (one === null) {
+    const [why = "no PodResourceAutoscaler is about a container of it"] = others;
+    return { answer: `${pod.name} keeps the size that it was given. podfit does not size it: ${why}.`, origin: "" };
+  }
+  const who = pod.containers.length > 1 ? `${pod.name}, container ${one.name},` : pod.name;
+  const sizes = one.sides.filter(({ isManaged }) => isManaged)
+    .map(({ key, actual }) => `${key} ${formatSize(actual, resourceOf(key))}`);
+  const origin = one.mode === "recommend" ? "" : formatOrigin(one, pod);
+  return { answer: `${who} has ${sizes.join(", ")}. ${formatPresent(one, pod)}`, origin };
+}
+
+/** The container with a blocker, else the last resized one. */
+function chooseContainer({ containers }: Pod): ContainerExplanation | null {
+  const held = containers.find(({ decision: { kind } }) => kind === "blocked" || kind === "resize");
+  const [last = null] = containers.toSorted((a, b) => (b.resizedAt ?? 0) - (a.resizedAt ?? 0));
+  return held ?? last;
+}
+
+function formatPresent(one: ContainerExplanation, { unknown, now }: Pod): string {
+  const { decision, trials, mode, next: { earliest } } = one;
+  if (mode === "recommend") return `podfit recommends ${listAdvised(one)}, and resizes nothing (mode recommend).`;
+  switch (decision.kind) {
+    case "revert":
+      return "podfit takes back a resize that is stuck.";
+    case "resize": {
+      const free = trials.find(({ isWanted, gates }) => isWanted && gates.every(({ passes }) => passes));
+      const when = unknown.length > 0
+        ? "A running podfit would resize it now."
+        : "Nothing blocks it: it is resized now.";
+      return `podfit wants ${listWanted(one, free)}. ${when}`;
+    }
+  }
+  const { reason } = decision;
+  const wanted = trials.find(({ isWanted }) => isWanted);
+  if (wanted === undefined) {
+    return `podfit wants no change${PASSING_REASONS.has(reason) ? " yet" : ""}: ${SIZE_WORDS[reason]} (${reason}).`;
+  }
+  const failed = wanted.gates.filter(({ passes }) => !passes);
+  // What has no end says more than a cooldown that ends before it.
+  const endless = earliest === null ? failed.filter(({ until }) => until === null) : [];
+  const all = [...endless.flatMap((one) => one.reason ?? []), reason, ...failed.flatMap((one) => one.reason ?? [])];
+  const reasons = [...new Set(all)].slice(0, MAX_REASONS);
+  const why = reasons.map((one) => `${SIZE_WORDS[one]} (${one})`).join("; ");
+  return `podfit wants ${listWanted(one, wanted)}. ${formatBlock(earliest, now)}: ${why}.`;
+}
+
+/** More would hide the answer; the details have all. */
+const MAX_REASONS = 2;
+
+/** `until`: `null` where time alone does not end it. */
+function formatBlock(until: number | null, now: number): string {
+  if (until === null) return "Blocked, with no known end";
+  if (until <= now) return "Blocked until the next sample";
+  return `Blocked until ${formatClock(until, now)} (in ${formatWait(until - now)})`;
+}
+
+/** The size that a trial leads to, or what usage asks for where every field is at its bound. */
+function listWanted({ sides }: ContainerExplanation, trial: TrialExplanation | undefined): string {
+  if (trial === undefined) return "another size";
+  const moved = trial.sides.filter(({ from, to }) => from !== to);
+  const isAlone = sides.filter(({ isManaged }) => isManaged).length === 1;
+  const shown = moved.length > 0 ? moved : trial.sides.map((side) => ({ ...side, to: side.wanted }));
+  return shown.map(({ key, to }) => `${isAlone ? "" : `${key} `}${formatSize(to, resourceOf(key))}`).join(", ");
+}
+
+function listAdvised({ sides }: ContainerExplanation): string {
+  const other = sides.flatMap(({ key, actual, size }) =>
+    actual === null || size === null || actual === size ? [] : `${key} ${formatSize(size, resourceOf(key))}`
+  );
+  return other.length === 0 ? "no other size" : other.join(", ");
+}
+
+function formatOrigin(
+  { resizes, resizedAt }: ContainerExplanation,
+  { now, since, unknown, resize }: Pod,
+): string {
+  const last = resizes.find(({ refused }) => refused === null);
+  if (last !== undefined && last.tookMs === null && resize !== null) {
+    const state = RESIZE_STATES[resize.kind] ?? resize.kind;
+    return `It has the size from before: podfit asked for ${last.change} ${
+      formatAgo(last.at, now)
+    }, because ${last.why}. ` +
+      `That resize is ${state}: ${resize.message}.`;
+  }
+  if (last !== undefined) {
+    const did = last.action === "revert" ? "took back a stuck resize," : "changed";
+    return `It has this size because podfit ${did} ${last.change} ${formatAgo(last.at, now)}: ${last.why}.`;
+  }
+  if (resizedAt !== null) return `It was last resized ${formatAgo(resizedAt, now)}, before these records begin.`;
+  if (unknown.length > 0) return "It has the size of its template, or one that it was given before.";
+  return `It has the size of its template: podfit has not resized it in the ${formatAge(now - since)} of its records.`;
+}
+
+/** How far a resize is. */
+const RESIZE_STATES: Readonly<Record<string, string>> = { inProgress: "in progress", error: "in error" };
+
+type Workload = Pick<
+  WorkloadExplanation,
+  "target" | "replicas" | "writes" | "reason" | "message" | "desired" | "conditions" | "now" | "need" | "blockedUntil"
+>;
+
+/** `since`: the beginning of the records, epoch ms. */
+export function formatWorkloadAnswer(one: Workload, since: number): Answer {
+  const { target, replicas, writes: [last], now } = one;
+  const has = replicas === null ? "an unknown number of replicas" : formatCount(replicas, "replica");
+  const origin = last === undefined
+    ? `podfit has not changed the number of replicas in the ${formatAge(now - since)} of its records.`
+    : `podfit changed the number of replicas ${last.from} -> ${last.to} ${formatAgo(last.at, now)}: ${last.why}.`;
+  return { answer: `${target} has ${has}. ${formatReplicas(one)}`, origin };
+}
+
+function formatReplicas(one: Workload): string {
+  const { replicas, desired, reason, message, need, blockedUntil, now, conditions: { Ready, Paused } } = one;
+  if (Paused?.status === "True") return `It is paused: ${Paused.message}.`;
+  if (Ready?.status === "False") return `podfit does not scale it: ${Ready.message} (${Ready.reason}).`;
+  if (reason === null) return message === "" ? "Nothing has been computed yet." : `${message}.`;
+  const why = `${REPLICAS_WORDS[reason]} (${reason})`;
+  if (desired !== null && desired !== replicas) {
+    const asked = need === null || need === desired ? "" : `; the triggers ask for ${need}`;
+    return `podfit wants ${desired}: ${why}${asked}.`;
+  }
+  if (need === null || need === replicas) {
+    return blockedUntil === null
+      ? `podfit wants no other number: ${why}.`
+      : `podfit wants fewer. ${formatBlock(blockedUntil, now)}: ${why}.`;
+  }
+  return `The triggers ask for ${need}. ${formatBlock(blockedUntil, now)}: ${why}.`;
+}
