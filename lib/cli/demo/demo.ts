@@ -36,10 +36,13 @@ export async function demo({ scene, speed, seconds, keeps, color }: DemoOptions)
   const view = isTerminal ? openTerminalView(hasColor) : openLineView(scene, hasColor);
   const startedMs = systemClock.monotonic();
   let passedMs = 0;
+  const hint = keeps ? `curl -so kc ${world.origin}/kubeconfig; export KUBECONFIG=kc` : "";
   const readProgress = () => ({
     speed,
-    progress: keeps ? world.origin ?? "" : `${Math.min(seconds, Math.floor(passedMs / 1000))} of ${seconds} s`,
+    progress: keeps ? "until Ctrl-C" : `${Math.min(seconds, Math.floor(passedMs / 1000))} of ${seconds} s`,
+    hint,
   });
+  if (keeps) view.announce(hint);
   try {
     while (!ending.signal.aborted && (keeps || passedMs < seconds * 1000)) {
       await Promise.race([world.failed, systemClock.sleep(FRAME_MS, ending.signal).catch(() => {})]);
@@ -61,22 +64,22 @@ function listAdvice(scene: SceneName): readonly string[] {
   return [
     "What to try next",
     scene === "sizes"
-      ? "  demo --scene both            first larger pods, then more of them, and back"
-      : "  demo                         sizes alone, of three workloads",
-    "  demo --speed 5               in slow motion",
-    "  demo --keep                  until Ctrl-C, with the address of its API server:",
-    `      kubectl --token=any -s ADDRESS get pra,pods${scene === "both" ? ",so" : ""}`,
-    "  deploy/demo/*.yaml           the manifests: change them, look again",
-    "  podfit lint -f deploy/demo   what podfit finds wrong in such files",
+      ? "  deno task demo --scene both  first larger pods, then more of them, and back"
+      : "  deno task demo               sizes alone, of three workloads",
+    "  deno task demo --speed 5     in slow motion",
+    "  deno task demo --keep        until Ctrl-C: kubectl and podfit explain can ask it",
+    "  deploy/demo/*.yaml           the manifests: change them, and run it again",
     "  README.md, Install           podfit on a real cluster",
   ];
 }
 
 /** The speed and the progress of the run. */
-type Progress = Pick<FrameOptions, "speed" | "progress">;
+type Progress = Pick<FrameOptions, "speed" | "progress" | "hint">;
 
 /** Where a story is shown. Disposal restores the terminal. */
 interface View extends Disposable {
+  /** Says it at once where frames do not show it. */
+  readonly announce: (text: string) => void;
   /** Returns false when the reader of stdout has ended. */
   readonly show: (story: Story, progress: Progress) => boolean;
   /** Prints what stays after the view. */
@@ -87,12 +90,15 @@ interface View extends Disposable {
 function openTerminalView(hasColor: boolean): View {
   const screen = openScreen();
   return {
+    announce() {},
     show: (story, progress) =>
       screen.draw((size) => FRAMES[story.scene](story, { ...size, ...progress }).map((line) => render(line, hasColor))),
     conclude(story, progress, advice) {
-      const { columns } = getConsoleSize();
-      const frame = FRAMES[story.scene](story, { columns, rows: FINAL_ROWS, ...progress });
-      print([...frame, [], ...advice.map((text) => [{ text }])], hasColor);
+      const below: readonly Line[] = [[], ...advice.map((text) => [{ text }])];
+      // The prompt of the shell takes one more row.
+      const keptRows = below.length + 1;
+      const frame = FRAMES[story.scene](story, { ...getConsoleSize(), ...progress, keptRows });
+      print([...frame, ...below], hasColor);
     },
     [Symbol.dispose]: () => screen[Symbol.dispose](),
   };
@@ -103,6 +109,7 @@ function openLineView(scene: SceneName, hasColor: boolean): View {
   let shown = 0;
   print([[{ text: HEADINGS[scene] }]], hasColor);
   return {
+    announce: (text) => void print([[{ text }]], hasColor),
     show(story) {
       const news = story.events.filter(({ number }) => number > shown);
       shown = news.at(-1)?.number ?? shown;
@@ -121,9 +128,6 @@ const HEADINGS: Readonly<Record<SceneName, string>> = {
   sizes: "podfit demo: three workloads on an embedded cluster, with podfit and without",
   both: "podfit demo: sizes and number of pods on an embedded cluster, with podfit and with an HPA alone",
 };
-
-/** Rows of a frame of the minimum height, plus some rows for events. */
-const FINAL_ROWS = 26;
 
 function print(lines: readonly Line[], hasColor: boolean): boolean {
   return writeOutput(lines.map((line) => [toLine(render(trimEnd(line), hasColor)), "\n"]));

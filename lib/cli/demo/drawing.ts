@@ -49,6 +49,16 @@ export function fitWidth(line: Line, width: number): Line {
   return left > 0 ? [...fitted, { text: " ".repeat(left) }] : fitted;
 }
 
+/** Returns the line with exactly that many characters. A line that is too long ends after a whole word, with `…`. */
+export function fitWords(line: Line, width: number): Line {
+  if (lengthOf(trimEnd(line)) <= width) return fitWidth(line, width);
+  const text = line.map((span) => toLine(span.text)).join("");
+  const characters = [...text].slice(0, width);
+  const end = characters.lastIndexOf(" ");
+  const kept = end < width / 2 ? width - 1 : characters.slice(0, end).join("").trimEnd().length;
+  return fitWidth([...fitWidth(line, kept), { text: "…", style: "dim" }], width);
+}
+
 /** The left text at the left end, the right one at the right. If both do not fit, only the left one. */
 export function spread(left: Line, right: Line, width: number): Line {
   const gap = width - lengthOf(left) - lengthOf(right);

@@ -1,7 +1,7 @@
 /** One frame of the demo for a terminal of 80 x 24 or more: plots, the last decisions, events and totals. */
 import type { Resource } from "../../units/resources.ts";
 import { formatElapsed, formatSize, formatWholeMillicores } from "../terminal/numbers.ts";
-import { fitWidth, GLYPHS, type Line, plot, type Span, spread } from "./drawing.ts";
+import { fitWidth, fitWords, GLYPHS, type Line, plot, type Span, spread } from "./drawing.ts";
 import type { Point, Story, StoryEvent, Tone } from "./story.ts";
 import { listTotals } from "./totals.ts";
 
@@ -13,12 +13,16 @@ export interface FrameOptions {
   readonly speed: number;
   /** How far the run is, at the right of the top. */
   readonly progress: string;
+  /** What a reader can type meanwhile, in the rule above the events. */
+  readonly hint: string;
+  /** Rows that stay free below: there are fewer events, and the plots keep their height. */
+  readonly keptRows?: number;
 }
 
 /** The character before a decision of this tone. */
 const TONE_SIGNS: Readonly<Record<Tone, string>> = { up: "↑", down: "↓", blocked: "‖", lost: "✗", trouble: "!" };
 
-/** `podfit demo  10:00 (20×)   ▆ used  ─ request  ┄ limit                 30 of 60 s` */
+/** `podfit demo  +10m00s (20×)   ▆ used  ─ request  ┄ limit  ═ both      30 of 60 s` */
 function toHeader(story: Story, { columns, speed, progress }: FrameOptions): Line {
   const left: Line = [
     { text: "podfit demo", style: "strong" },
@@ -34,28 +38,32 @@ const LEGEND: Line = [
   { text: GLYPHS.requests, style: "requests" as const },
   { text: " request  " },
   { text: GLYPHS.limits, style: "limits" as const },
-  { text: " limit" },
+  { text: " limit  " },
+  { text: GLYPHS.both, style: "requests" as const },
+  { text: " both" },
 ];
 
 /** The newest events between two rules, as many as fit, and the totals. */
 function toBottom(
   story: Story,
-  { columns, eventCount, totals }: {
+  { columns, eventCount, totals, hint }: {
     readonly columns: number;
     readonly eventCount: number;
     readonly totals: readonly Line[];
+    readonly hint: string;
   },
 ): readonly Line[] {
   const rule = fitWidth([{ text: "─".repeat(columns), style: "dim" }], columns);
+  const head = hint === "" ? rule : fitWidth([{ text: `── ${hint} ${"─".repeat(columns)}`, style: "dim" }], columns);
   const events = story.events.slice(eventCount === 0 ? Infinity : -eventCount);
   const told = Array.from({ length: eventCount }, (_, index) => {
     const event = events[index];
-    return fitWidth(event === undefined ? [] : toEventLine(event, story), columns);
+    return event === undefined ? fitWidth([], columns) : fitWords(toEventLine(event, story), columns);
   });
-  return [rule, ...told, rule, ...totals.map((line) => fitWidth(line, columns))];
+  return [head, ...told, rule, ...totals.map((line) => fitWords(line, columns))];
 }
 
-/** `08:12 web    ↑ cpu.requests 599m → 953m  cpu.requests at 125 %` */
+/** `+08m12s web    ↑ cpu.requests 599m → 953m  cpu.requests at 125 %` */
 export function toEventLine({ at, tone, subject, text, why }: StoryEvent, { startedAt }: Story): Line {
   return [
     { text: `${formatElapsed(at - startedAt)} `, style: "dim" },
@@ -76,11 +84,11 @@ function toEdges(story: Story, width: number): { readonly fromAt: number; readon
 
 /** As many lines as there are rows, each as wide as the terminal. */
 export function toFrame(story: Story, options: FrameOptions): readonly Line[] {
-  const { columns, rows } = options;
+  const { columns, rows, keptRows = 0, hint } = options;
   const totals = listTotals(story);
   const spare = Math.max(0, rows - MIN_ROWS);
   const plotHeight = MIN_PLOT_ROWS + Math.min(8, Math.floor(spare / 3));
-  const eventCount = Math.max(0, rows - 3 - 2 * (plotHeight + 2) - totals.length);
+  const eventCount = Math.max(0, rows - keptRows - 3 - 2 * (plotHeight + 2) - totals.length);
   const width = Math.floor((columns - GAP) / 2);
   const lines: Line[] = [toHeader(story, options)];
   for (const pair of PANELS) {
@@ -89,7 +97,7 @@ export function toFrame(story: Story, options: FrameOptions): readonly Line[] {
       lines.push(fitWidth([...line, { text: " ".repeat(GAP) }, ...(right[index] ?? [])], columns));
     }
   }
-  return [...lines, ...toBottom(story, { columns, eventCount, totals })].slice(0, rows);
+  return [...lines, ...toBottom(story, { columns, eventCount, totals, hint })].slice(0, rows);
 }
 
 const PANELS: readonly (readonly PanelName[])[] = [
@@ -162,11 +170,11 @@ function toDecision(story: Story, { container, resource }: PanelName, width: num
 
 /** As many lines as there are rows, each as wide as the terminal. */
 export function toFrameOfBoth(story: Story, options: FrameOptions): readonly Line[] {
-  const { columns, rows } = options;
+  const { columns, rows, keptRows = 0, hint } = options;
   const totals = listTotals(story);
   const spare = Math.max(0, rows - BOTH_MIN_ROWS);
   const height = BOTH_MIN_PLOT_ROWS + Math.min(8, Math.floor(spare / 3));
-  const eventCount = Math.max(0, rows - 3 - 2 * (height + 1) - totals.length);
+  const eventCount = Math.max(0, rows - keptRows - 3 - 2 * (height + 1) - totals.length);
   const size = { width: columns, height, ...toEdges(story, columns) };
   const [sizes, pods] = [story.traces[`${WORKLOAD}.cpu`] ?? [], story.traces[`${WORKLOAD}.pods`] ?? []];
   return [
@@ -176,7 +184,7 @@ export function toFrameOfBoth(story: Story, options: FrameOptions): readonly Lin
     spread([{ text: "pods", style: "strong" }, ...toScaling(story)], toCounts(pods.at(-1)), columns),
     // A line over a bar as high as itself would hide it.
     ...plot(pods.map((one) => one.limits === one.used ? { ...one, limits: null } : one), size),
-    ...toBottom(story, { columns, eventCount, totals }),
+    ...toBottom(story, { columns, eventCount, totals, hint }),
   ].slice(0, rows).map((line) => fitWidth(line, columns));
 }
 
@@ -233,7 +241,7 @@ function toSizes(point: Point | undefined): Line {
 
 function toCounts(point: Point | undefined): Line {
   if (point === undefined) return STARTING;
-  return [...bar(`${point.used ?? 0} with podfit`), ...mark("limits", `${point.limits ?? 0} with an HPA alone`)];
+  return [...bar(`${point.used ?? 0} with podfit`), ...mark("limits", `${point.limits ?? 0} with an HPA`)];
 }
 
 const STARTING: Line = [{ text: "starting", style: "dim" }];

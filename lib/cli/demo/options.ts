@@ -22,8 +22,9 @@ export interface DemoOptions {
 }
 
 const NOTES = `
-Needs no cluster and touches none. API server, kubelet and usage are podfit's own models. The daemon is the real one, and
-connects to them over HTTPS on 127.0.0.1. Its manifests are in deploy/demo. The same cluster without podfit runs next to it.
+Needs no cluster and touches none. API server, kubelet and usage are podfit's own models, and the daemon is the real one.
+It listens on 127.0.0.1. With --keep the screen shows how to fetch its kubeconfig, for kubectl and for podfit's own commands:
+podfit explain, top, record and lint --cluster. The manifests are in deploy/demo. The same cluster without podfit runs next to it.
 
 Scenes: "sizes" resizes three workloads. "both" grows the pods of a workload in place, then adds pods, and goes back. It
 runs next to the same cluster with the same ScaledObject and no resizes, where the number of pods is that of an HPA.
@@ -50,7 +51,7 @@ export const createDemoCommand = defineCommand({
   examples: [
     ["three workloads that are resized, for a minute", "podfit demo"],
     ["larger pods first, then more of them, in slow motion", "podfit demo --scene both --speed 5"],
-    ["until Ctrl-C, with the address of its API server", "podfit demo --keep"],
+    ["until Ctrl-C, with a kubeconfig for kubectl and podfit", "podfit demo --keep"],
   ],
   codes: "plain",
   parse: ({ given: { scene, speed, seconds, keep = false, color } }: Typed<Given>): DemoOptions => ({

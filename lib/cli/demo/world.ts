@@ -8,11 +8,13 @@ import { createDaemon, type DaemonOptions } from "../../daemon/daemon.ts";
 import type { OnFailure } from "../../daemon/health.ts";
 import { createMetrics } from "../../daemon/metrics/metrics.ts";
 import type { EvaluationSink } from "../../daemon/pods/controller.ts";
+import { createFlightRecorder } from "../../daemon/recorder.ts";
+import { createHandler, debugRoutes } from "../../daemon/server/routes.ts";
 import { createReplicasManager } from "../../daemon/replicas/manager.ts";
 import type { ReplicasEvaluation, ReplicasSink } from "../../daemon/replicas/reports.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "../../embedded/cluster.ts";
 import { listen } from "../../embedded/server/http/listen.ts";
-import type { ApiServer } from "../../kube/transport.ts";
+import type { ApiServer, Transport } from "../../kube/transport.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { AskTrigger } from "../../triggers/value.ts";
@@ -49,25 +51,41 @@ export async function openWorld(world: WorldOptions): Promise<World> {
   await using building = new AsyncDisposableStack();
   const options: ClusterOptions = { clock, seed: "demo", nodes: [scene.node] };
   const comparison = building.use(await startCluster(options));
-  const cluster = building.use(await startCluster(options));
-  const origin = isServed ? `http://127.0.0.1:${building.use(listen(cluster.api.handle)).port}` : null;
+  const flightRecorder = createFlightRecorder(clock);
+  const records = createHandler([debugRoutes(flightRecorder, null)]);
+  const createProxy: ClusterOptions["createProxy"] = () => async ({ plural, name, path }, { url, signal }) =>
+    plural === "pods" && name === `${PODFIT.name}:${PODFIT.port}`
+      ? await records(new Request(`http://podfit/${path}${new URL(url).search}`, { signal }))
+      : new Response("Only podfit's records are reached through this API server\n", { status: 503 });
+  const cluster = building.use(await startCluster({ ...options, createProxy }));
+  const serve: Transport = (request) => {
+    const { pathname, origin } = new URL(request.url);
+    return pathname === "/kubeconfig"
+      ? Promise.resolve(Response.json(toKubeconfig(origin)))
+      : cluster.api.handle(request);
+  };
+  const origin = isServed ? `http://127.0.0.1:${building.use(listen(serve)).port}` : null;
   const isOfComparison = ({ kind }: Manifest) => scene.comparisonKinds.includes(String(kind));
   await apply([...scene.definitions, ...scene.manifests], cluster);
   await apply([...scene.hasReplicas ? scene.definitions : [], ...scene.manifests.filter(isOfComparison)], comparison);
   for (const one of [cluster, comparison]) setLoads(scene, one);
+  if (isServed) await addPodfit(cluster);
   const daemon = building.use(runDaemon({
     ...connect(cluster, building),
     clock,
     sinks: [onEvaluation],
     replicasSink: scene.hasReplicas ? { onPass } : null,
     onTrouble,
+    flightRecorder,
   }));
   const failures = [daemon.failed];
   if (scene.hasReplicas) failures.push(building.use(runComparisonDaemon(comparison, { clock, building })).failed);
   const failed = Promise.race(failures);
   failed.catch(() => {});
   const disposal = building.move();
-  const read = (one: Cluster) => [...one.nodes.values()].flatMap(({ kubelet }) => listUses(kubelet.getState()));
+  const read = (one: Cluster) =>
+    [...one.nodes.values()].flatMap(({ kubelet }) => listUses(kubelet.getState()))
+      .filter(({ pod }) => pod !== PODFIT.name);
   return {
     origin,
     failed,
@@ -87,6 +105,32 @@ function runComparisonDaemon(
 function connect(cluster: Cluster, building: AsyncDisposableStack) {
   const server = cluster.connect();
   return { server, source: building.use(cluster.openSource(server)) };
+}
+
+/** JSON is YAML, too. */
+function toKubeconfig(origin: string) {
+  return {
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "demo",
+    clusters: [{ name: "demo", cluster: { server: origin } }],
+    contexts: [{ name: "demo", context: { cluster: "demo", user: "demo", namespace: "default" } }],
+    // kubectl asks for a name where there is no credential. This server checks none.
+    users: [{ name: "demo", user: { token: "any" } }],
+  };
+}
+
+const PODFIT = { name: "podfit-demo", port: 8081 } as const;
+
+/** The pod that `podfit explain` looks for: it runs nothing, and the API server answers for it. */
+async function addPodfit({ client }: Cluster): Promise<void> {
+  await client.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "podfit" } });
+  await client.create("/api/v1/namespaces/podfit/pods", {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: PODFIT.name, labels: { "podfit.dev/mode": "central" } },
+    spec: { containers: [{ name: "podfit", image: "podfit", args: [`--debug-listen=0.0.0.0:${PODFIT.port}`] }] },
+  });
 }
 
 const COLLECTIONS: Readonly<Record<string, string>> = {
@@ -111,7 +155,7 @@ function setLoads({ loads }: Scene, cluster: Cluster): void {
 }
 
 /** A cluster, its clock, and the callbacks for what the daemon does. */
-interface DemoDaemonOptions extends Pick<DaemonOptions, "sinks" | "onTrouble"> {
+interface DemoDaemonOptions extends Pick<DaemonOptions, "sinks" | "onTrouble" | "flightRecorder"> {
   readonly server: ApiServer;
   readonly source: SummarySource;
   readonly clock: Clock;

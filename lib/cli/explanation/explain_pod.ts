@@ -34,7 +34,7 @@ export function explainPod(
   if (newest === undefined) return null;
   const { record: { input, outcome: { state } }, namespace, name } = newest;
   const { pod, room, wallAheadMs = 0 } = input;
-  const now = wallNow - wallAheadMs;
+  const now = getExplainedNow(wallNow - wallAheadMs, input.now);
   const containers = explainSize(state, input).map((one) => explainContainer(one, { lines, pod }));
   const status = computeResizeStatus(pod, state, input.now);
   const explained = {
@@ -52,6 +52,11 @@ export function explainPod(
     containers,
   } as const;
   return { ...explained, ...formatPodAnswer(explained, listHoldMessages(newest)) };
+}
+
+/** podfit's clock may be ahead of this computer's, as that of the demo is: then its newest record is of now. */
+export function getExplainedNow(now: number, recordedAt: number): number {
+  return Math.max(now, recordedAt);
 }
 
 /** Why podfit does not decide about the pod. */

@@ -8,7 +8,7 @@ import type { ScalingRules, Trigger } from "../../model/scaled_object.ts";
 import type { PodLine, ScaledObjectLine } from "../../record/record.ts";
 import { resourceOf } from "../../units/resources.ts";
 import { formatAge, formatClock, formatCount, formatPercent, formatSize, formatWait } from "../terminal/numbers.ts";
-import { type ExplainOptions, explainPod } from "./explain_pod.ts";
+import { type ExplainOptions, explainPod, getExplainedNow } from "./explain_pod.ts";
 import { formatWorkloadAnswer } from "./answers.ts";
 import type { ContainerExplanation, PodSummary, WorkloadExplanation } from "./explanation.ts";
 
@@ -78,7 +78,7 @@ export function explainWorkload(
   const { now: wallNow, pods, unknown = [] } = options;
   const { namespace, name, record: { input, outcome: { state } } } = newest;
   const object = input.object.scaledObject;
-  const now = wallNow - (input.wallAheadMs ?? 0);
+  const now = getExplainedNow(wallNow - (input.wallAheadMs ?? 0), input.now);
   const report = findReport(lines);
   const explained = {
     kind: "scaledObject",

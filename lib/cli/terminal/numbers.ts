@@ -63,12 +63,12 @@ export function formatWholeMebibytes(bytes: number): string {
   return `${Math.round(bytes / 2 ** 20)}Mi`;
 }
 
-/** `07:24`, of the time that passes in the cluster. */
+/** `+07m24s`, `+1h05m`: the time since the start, which cannot be read as a time of day. At least 7 characters. */
 export function formatElapsed(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   const two = (number: number) => String(number).padStart(2, "0");
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
-  return `${hours > 0 ? `${hours}:` : ""}${two(minutes)}:${two(seconds % 60)}`;
+  return (hours > 0 ? `+${hours}h${two(minutes)}m` : `+${two(minutes)}m${two(seconds % 60)}s`).padEnd(7);
 }
 
 /** Three digits at most before a unit takes over: `0`, `0.31`, `4.2`, `87`, `1,204`. */

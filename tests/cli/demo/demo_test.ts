@@ -15,9 +15,9 @@ Deno.test("podfit demo resizes what it shows, ends by itself with the totals, an
   ]);
   assertEquals([code, complaints], [0, ""]);
   const lines = out.split("\n");
-  assert(lines.some((line) => /^0[01]:\d\d web {4}↓ cpu\.requests 600m → \d+m/.test(line)), out);
+  assert(lines.some((line) => /^\+0[01]m\d\ds web {4}↓ cpu\.requests 600m → \d+m/.test(line)), out);
   const total = Number(/^resizes (\d+) \(\d+ up, \d+ down\)/m.exec(out)?.[1]);
-  assertEquals(lines.filter((line) => /^\d\d:\d\d \w+ +[↑↓] /.test(line)).length, total);
+  assertEquals(lines.filter((line) => /^\+\d\dm\d\ds \w+ +[↑↓] /.test(line)).length, total);
   assert(total >= 3, out);
   assertMatch(out, /^CPU requested, on average +\d+m +1550m +\d+ % given back$/m);
   assertMatch(out, /^What to try next$/m);
@@ -40,8 +40,8 @@ Deno.test("podfit demo --scene both tells of sizes and of the number of pods, an
     first(/ ‖ VerticalFirst/) < first(/ ↑ 1 → \d pods {2}ScaledOut: at full size it takes \d, at initial size \d/),
     out,
   );
-  assertEquals(told(/^\d\d:\d\d shop {3}[↑↓] /), Number(/ {3}replicas (\d+) \(/.exec(out)?.[1]), out);
-  assertEquals(told(/^\d\d:\d\d \w{5} {2}[↑↓] /), Number(/^resizes (\d+) \(/m.exec(out)?.[1]), out);
+  assertEquals(told(/^\+\d\dm\d\ds shop {3}[↑↓] /), Number(/ {3}replicas (\d+) \(/.exec(out)?.[1]), out);
+  assertEquals(told(/^\+\d\dm\d\ds \w{5} {2}[↑↓] /), Number(/^resizes (\d+) \(/m.exec(out)?.[1]), out);
   assertMatch(out, /^most pods at one time +[23] +\d+ +\d fewer$/m);
   assert(!out.includes("\x1b"), "an escape sequence where there is no terminal");
 });

@@ -7,19 +7,19 @@ import { toCharacters } from "../../../lib/cli/terminal/output.ts";
 import { toTenMinutesOfBoth } from "../../support/demo_story.ts";
 
 const AT_TEN_MINUTES = `
-podfit demo  10:00 (20×)   ▆ used  ─ request  ┄ limit                 30 of 60 s
-cpu per pod  ↑ 03:30 ─ 500m → 1800m                     ▆ 1200m ─ 1800m ┄ 3000m
+podfit demo  +10m00s (20×)   ▆ used  ─ request  ┄ limit  ═ both       30 of 60 s
+cpu per pod  ↑ +03m30s ─ 500m → 1800m                   ▆ 1200m ─ 1800m ┄ 3000m
 ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄
               ───────────────────────────
               ▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅
 ──────────────███████████████████████████
-pods  ‖ VerticalFirst since 07:00         ▆ 3 with podfit ┄ 7 with an HPA alone
+pods  ‖ VerticalFirst since +07m00s             ▆ 3 with podfit ┄ 7 with an HPA
               ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄
 
                            ▆▆▆▆▆▆▆▆▆▆▆▆▆▆
 ▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅██████████████
 ────────────────────────────────────────────────────────────────────────────────
-06:50 shop   ↑ 1 → 3 pods  ScaledOut: at full size it takes 3, at initial size 9
++06m50s shop   ↑ 1 → 3 pods  ScaledOut: at full size it takes 3, at initial…
 
 
 
@@ -33,7 +33,7 @@ core-seconds unserved                  0.0s          0.0s
 resizes 1 (1 up, 0 down)   replicas 1 (1 out, 0 in)   blocked 0
 `;
 
-const SCREEN = { columns: 80, rows: 24, speed: 20, progress: "30 of 60 s" };
+const SCREEN = { columns: 80, rows: 24, speed: 20, progress: "30 of 60 s", hint: "" };
 
 Deno.test("toFrameOfBoth() fills a terminal of 80 x 24", () => {
   const lines = toFrameOfBoth(toTenMinutesOfBoth(), SCREEN).map((line) => toCharacters(render(line, false)).trimEnd());
@@ -59,10 +59,10 @@ Deno.test("toFrameOfBoth() says over the plots what decided, and what waits for 
       .map((line) => line.split("▆")[0]?.trim());
   };
   assertEquals(titles({ pendingSince: 540_000, standing: { reason: "WithinTolerance", since: 480_000 } }), [
-    "cpu per pod  ‖ ScaleInPending since 09:00",
-    "pods  WithinTolerance since 08:00",
+    "cpu per pod  ‖ ScaleInPending since +09m00s",
+    "pods  WithinTolerance since +08m00s",
   ]);
-  assertEquals(titles({ standing: { reason: "ScaledOut", since: 410_000 } })[1], "pods  ↑ 06:50 1 → 3 pods");
+  assertEquals(titles({ standing: { reason: "ScaledOut", since: 410_000 } })[1], "pods  ↑ +06m50s 1 → 3 pods");
 });
 
 Deno.test("toFrameOfBoth() draws no line of the HPA's pods where there are as many", () => {

@@ -7,21 +7,21 @@ import { toCharacters } from "../../../lib/cli/terminal/output.ts";
 import { toTenMinutes } from "../../support/demo_story.ts";
 
 const AT_TEN_MINUTES = `
-podfit demo  10:00 (20×)   ▆ used  ─ request  ┄ limit                 30 of 60 s
+podfit demo  +10m00s (20×)   ▆ used  ─ request  ┄ limit  ═ both       30 of 60 s
 web cpu            ▆ 430m ─ 600m ┄ 900m  cache memory    ▆ 264Mi ─ 192Mi ┄ 512Mi
 ┄┄┄┄┄┄┄┄┄┄══════════                     ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄
           ▃▃▃▃▃▃▃▃▃▃                     ────────────────────
 ──────────██████████                     ▃▄▄▅▅▆▆▇▇███████████
-‖ ResizeDeferred since 09:50
+‖ ResizeDeferred since +09m50s
 worker cpu          ▆ 15m ─ 22m ┄ 1000m  worker memory    ▆ 86Mi ─ 115Mi ┄ 1.5Gi
 ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄                     ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄
 
 ────────────────────                     ────────────────────
 
 ────────────────────────────────────────────────────────────────────────────────
-05:10 web    ↑ cpu.requests 200m → 600m, cpu.limits 700m → 900m  cpu.requests at
-09:36 cache  ✗ without podfit: OOMKilled  at its limit of 256Mi
-09:50 web    ‖ ResizeDeferred  Node didn't have enough resource: cpu
++05m10s web    ↑ cpu.requests 200m → 600m, cpu.limits 700m → 900m  cpu.requests…
++09m36s cache  ✗ without podfit: OOMKilled  at its limit of 256Mi
++09m50s web    ‖ ResizeDeferred  Node didn't have enough resource: cpu
 
 
 ────────────────────────────────────────────────────────────────────────────────
@@ -33,7 +33,7 @@ killed for memory                         0   1, 10s down   none
 resizes 1 (1 up, 0 down)   blocked 1: ResizeDeferred 1
 `;
 
-const SCREEN = { columns: 80, rows: 24, speed: 20, progress: "30 of 60 s" };
+const SCREEN = { columns: 80, rows: 24, speed: 20, progress: "30 of 60 s", hint: "" };
 
 Deno.test("toFrame() fills a terminal of 80 x 24", () => {
   const lines = toFrame(toTenMinutes(), SCREEN).map((line) => toCharacters(render(line, false)).trimEnd());
@@ -55,4 +55,20 @@ Deno.test("toFrame() gives what a larger terminal has more to plots and to what 
   const text = (frame = small) => frame?.map((line) => toCharacters(render(line, false))).join("\n") ?? "";
   const bars = (frame = small) => (text(frame).match(/█/g) ?? []).length;
   assert(bars(large) > 2 * bars(small));
+});
+
+Deno.test("toFrame() keeps the height of its plots where rows stay free below, and shows fewer events", () => {
+  const text = (keptRows: number) =>
+    toFrame(toTenMinutes(), { ...SCREEN, rows: 40, keptRows }).map((line) => toCharacters(render(line, false)));
+  const [live, last] = [text(0), text(9)];
+  const rule = live.findIndex((line) => line.startsWith("──────────────────────────────────────────────"));
+  assertEquals([live.length, last.length], [40, 31]);
+  assertEquals(last.slice(0, rule + 1), live.slice(0, rule + 1));
+  assertEquals(last.at(-1), live.at(-1));
+});
+
+Deno.test("toFrame() has what a reader can type in the rule above the events", () => {
+  const frame = toFrame(toTenMinutes(), { ...SCREEN, hint: "curl -so kc URL" });
+  const lines = frame.map((line) => toCharacters(render(line, false)));
+  assertEquals(lines.filter((line) => /^── curl -so kc URL ─+$/.test(line)).length, 1);
 });

@@ -1,6 +1,6 @@
 /** Lines of text as wide as they are to be, with colours and without. */
 import { assertEquals } from "#assert";
-import { fitWidth, type Line, render, spread } from "../../../lib/cli/demo/drawing.ts";
+import { fitWidth, fitWords, type Line, render, spread } from "../../../lib/cli/demo/drawing.ts";
 import { formatElapsed } from "../../../lib/cli/terminal/numbers.ts";
 import { toCharacters } from "../../../lib/cli/terminal/output.ts";
 
@@ -27,13 +27,24 @@ Deno.test("render() ends each colour where its text ends, and writes none unless
   assertEquals(toCharacters(render(LINE, false)), "abcd─");
 });
 
-Deno.test("formatElapsed() has hours only when there are any", () => {
+Deno.test("formatElapsed() cannot be read as a time of day, and has hours only when there are any", () => {
   assertEquals([-1, 0, 59_999, 60_000, 3_599_999, 3_600_000].map(formatElapsed), [
-    "00:00",
-    "00:00",
-    "00:59",
-    "01:00",
-    "59:59",
-    "1:00:00",
+    "+00m00s",
+    "+00m00s",
+    "+00m59s",
+    "+01m00s",
+    "+59m59s",
+    "+1h00m ",
   ]);
+});
+
+Deno.test("fitWords() cuts no word: what is too long ends with a sign", () => {
+  const cases: Readonly<Record<string, string>> = {
+    "one two three": "one two three",
+    "one two": "one two      ",
+    "one two three  ": "one two three",
+    "one two three four": "one two…     ",
+    "onetwothreefourfive": "onetwothreef…",
+  };
+  for (const [text, fitted] of Object.entries(cases)) assertEquals(plain(fitWords([{ text }], 13)), fitted);
 });

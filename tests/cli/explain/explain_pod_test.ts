@@ -1,5 +1,6 @@
 /** What `podfit explain` says of a pod, word by word, on records of podfit beside an embedded cluster. */
 import { assertEquals } from "#assert";
+import { explainPod } from "../../../lib/cli/explanation/explain_pod.ts";
 import { assertScreens, readPage } from "../../support/pages.ts";
 import { ExplainRun, POLICY, SIDE, taker } from "../../support/explain_run.ts";
 
@@ -75,4 +76,16 @@ Deno.test("explain says of a pod whose autoscaler only recommends what it has an
   run.use(300);
   await run.advance(60);
   await assertScreens("pod-recommend", show(run));
+});
+
+Deno.test("explain counts from the newest record where podfit's clock is ahead of this computer's", async () => {
+  await using run = await ExplainRun.start({ spec: { bounds: { cpu: { requests: { max: "1500m" } } } } });
+  await run.advance(30);
+  run.use(300);
+  await run.resized(1);
+  run.use(1900);
+  await run.advance(60);
+  const { answer, at } = run.explain();
+  const late = explainPod(run.lines.pod("web"), { now: at - 3_600_000 });
+  assertEquals([late?.now, late?.answer], [at, answer]);
 });
