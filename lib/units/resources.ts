@@ -6,6 +6,8 @@
 
 export type Resource = "cpu" | "memory";
 
+export const RESOURCES: readonly Resource[] = ["cpu", "memory"];
+
 export type RequestOrLimit = "requests" | "limits";
 
 /** One of the four amounts, e.g. `cpu.requests`. */
@@ -89,8 +91,6 @@ export function computeQosClass(pod: PodSize): QosClass {
   const isLimited = sizes.every((size) => RESOURCES.every((resource) => hasLimit(size, resource)));
   return isLimited && RESOURCES.every((resource) => isBalanced(sizes, resource)) ? "Guaranteed" : "Burstable";
 }
-
-const RESOURCES: readonly Resource[] = ["cpu", "memory"];
 
 /** A quantity of zero counts as absent. */
 function hasRequest(size: Resources, resource: Resource): boolean {

@@ -3,6 +3,7 @@
  *
  * simulate and suggest use it. Each container gets the load that names it, or the one that names no container.
  */
+import type { Autoscaler } from "../../model/autoscaler.ts";
 import { BodyTooLarge, readText } from "../../kube/body.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { addNoise, type FetchLoads, type Load, type Loads, type NamedLoad } from "../../simulate/load.ts";
@@ -14,6 +15,7 @@ import {
   type PrometheusRange,
 } from "../../simulate/load/prometheus.ts";
 import { parseRecordLoads } from "../../simulate/load/usage.ts";
+import { type Resource, RESOURCES } from "../../units/resources.ts";
 import type { PrometheusQuery } from "../command/parse_values.ts";
 import { StartError, toStartError } from "../command/process.ts";
 
@@ -46,15 +48,53 @@ export async function readLoads(sources: LoadSources): Promise<readonly NamedLoa
   return noise === null ? loads : loads.map((one) => ({ ...one, load: addNoise(one.load, noise) }));
 }
 
-/** Returns the load of each container: the one that names it, else the one that names none. */
+/** The resources that no load has, by container. An invented amount would show savings that do not exist. */
+export type UnknownResources = Readonly<Record<string, readonly Resource[]>>;
+
+/** Returns the resources that are in no load, for each container that misses one. */
+export function findUnknown(named: readonly NamedLoad[], containers: readonly string[]): UnknownResources {
+  return Object.fromEntries(containers.flatMap((container) => {
+    const seen = findNamed(named, container)?.seen ?? [];
+    const unknown = RESOURCES.filter((one) => !seen.includes(one));
+    return unknown.length === 0 ? [] : [[container, unknown] as const];
+  }));
+}
+
+/** Returns the load of each container: the one that names it, else the one that names none. What it lacks is 0. */
 export function selectLoads(named: readonly NamedLoad[], containers: readonly string[]): Loads {
-  const loads: Record<string, Load> = {};
-  for (const name of containers) {
-    const found = named.find(({ container }) => container === name) ??
-      named.find(({ container }) => container === null);
-    if (found !== undefined) loads[name] = found.load;
-  }
-  return loads;
+  const masked = new Map<NamedLoad, Load>();
+  return Object.fromEntries(containers.flatMap((container) => {
+    const found = findNamed(named, container);
+    if (found === undefined) return [];
+    const load = masked.get(found) ?? maskUnknown(found);
+    masked.set(found, load);
+    return [[container, load] as const];
+  }));
+}
+
+function findNamed(named: readonly NamedLoad[], name: string): NamedLoad | undefined {
+  return named.find(({ container }) => container === name) ?? named.find(({ container }) => container === null);
+}
+
+function maskUnknown({ load, seen }: NamedLoad): Load {
+  const zero = {
+    ...seen.includes("cpu") ? {} : { cpuMillicores: 0 },
+    ...seen.includes("memory") ? {} : { workingSetBytes: 0 },
+  };
+  return seen.length === RESOURCES.length ? load : { ...load, at: (second) => ({ ...load.at(second), ...zero }) };
+}
+
+/** Own properties only: a container may be named `constructor`. */
+export function listUnknown(unknown: UnknownResources, container: string): readonly Resource[] {
+  return Object.hasOwn(unknown, container) ? unknown[container] ?? [] : [];
+}
+
+/** Returns autoscalers that leave unknown resources alone. One without any still has usage read, for replicas. */
+export function withoutUnknown(autoscalers: readonly Autoscaler[], unknown: UnknownResources): readonly Autoscaler[] {
+  return autoscalers.map((one) => {
+    const missing = listUnknown(unknown, one.containerName);
+    return { ...one, sides: one.sides.filter(({ resource }) => !missing.includes(resource)) };
+  });
 }
 
 /** `app=curve.csv` is a load of `app`, `curve.csv` and `./a=b.csv` of every container. */

@@ -30,11 +30,13 @@ its limit, and a container above its memory limit is killed. Needs no cluster. -
 DaemonSets and Pods with the PodResourceAutoscalers (and ScaledObjects) for them, in any number of files.
 
 A load is CSV with a header. Columns: seconds; for CPU millicores, percent or cpu (a quantity); for memory bytes or memory
-(a quantity); and cache. Between two rows the load is a straight line. CONTAINER=FILE is the load of one container.
+(a quantity); and cache. Between two rows the load is a straight line. CONTAINER=FILE is the load of one container. A
+resource that no load has stays at its size, and no figure shows it. The column "never resized" is the same load without
+autoscalers.
 
 --sweep tries a grid of policies and ranks them: profiles and the main numbers, or given fields, such as
---sweep scaleUp.targetUtilization=60,70,80 --sweep cpu.requests.scaleUpThreshold=75,90. A star marks policies for which no
-other is better in slack, throttled time, OOM kills and resizes at once.
+--sweep scaleUp.targetUtilization=60,70,80 --sweep cpu.requests.scaleUpThreshold=75,90. The best policy comes first, and
+"best in" names the figures in which a policy is the best.
 
 Exit codes: 0 simulated, 1 a problem in a manifest, 2 an invalid file or flag.
 `;

@@ -3,17 +3,28 @@
  *
  * The result is a table, JSON or an HTML report. Several policies are compared figure by figure.
  */
+import { listResourceTriggers, type ScaledObjectFacts } from "../../model/scaled_object.ts";
 import type { NamedLoad } from "../../simulate/load.ts";
 import { simulate as runSimulation, type Simulation } from "../../simulate/simulate.ts";
-import { EXIT, StartError, toStartError } from "../command/process.ts";
-import { openPrometheus, readLoads, selectLoads } from "../loads/loads.ts";
+import { RESOURCES } from "../../units/resources.ts";
+import { EXIT, StartError, toStartError, VERSION } from "../command/process.ts";
+import {
+  findUnknown,
+  listUnknown,
+  openPrometheus,
+  readLoads,
+  selectLoads,
+  type UnknownResources,
+  withoutUnknown,
+} from "../loads/loads.ts";
 import { readManifests } from "../manifests/files.ts";
 import { type ManifestObjects, parseManifestObjects } from "../manifests/objects.ts";
 import { formatNumber } from "../terminal/numbers.ts";
-import { toJson, toLine, writeError, writeOutput } from "../terminal/output.ts";
+import { toLine, writeError, writeOutput } from "../terminal/output.ts";
 import { formatTable } from "../terminal/text.ts";
-import { RUN_FIGURES } from "./figures.ts";
+import { computePodSeconds, describeUnknown, formatChange, RUN_FIGURES } from "./figures.ts";
 import { formatHtml } from "./html/page.ts";
+import { type Comparison, formatSimulationJson, type PolicyRun } from "./json.ts";
 import type { SimulateOptions } from "./options.ts";
 import { formatRanked, type Ranked, sweep } from "./sweep/sweep.ts";
 import { type Subject, toSubjects } from "./sweep/try_policy.ts";
@@ -59,16 +70,25 @@ async function simulateObjects(options: SimulateOptions, { given, others }: Pars
     noise: options.hasNoise ? options.seed : null,
   });
   const seconds = toSeconds(options, named);
-  const comparisons = subjects.map(({ title }): Comparison => ({
-    title,
-    runs: policies.flatMap(({ name, subjects }): readonly PolicyRun[] => {
+  const context = { options, named, seconds };
+  const comparisons = subjects.map((given): Comparison => {
+    const { title, pod, scaledObject } = given;
+    const unknown = findUnknown(named, pod.containers.map(({ name }) => name));
+    refuseUnknownTrigger(scaledObject, unknown);
+    const runs = policies.flatMap(({ name, subjects }): readonly PolicyRun[] => {
       const subject = subjects.find((one) => one.title === title);
-      return subject === undefined ? [] : [{ policy: name, simulation: run(subject, { options, named, seconds }) }];
-    }),
-  }));
+      return subject === undefined ? [] : [{ policy: name, simulation: run(subject, unknown, context) }];
+    });
+    const baseline = run(
+      { ...given, autoscalers: given.autoscalers.map((one) => ({ ...one, sides: [] })) },
+      unknown,
+      context,
+    );
+    return { title, unknown, runs, baseline };
+  });
   const ranked = options.sweep === null ? [] : await sweep(options, { objects: given, named, seconds });
   await writeHtml(options, comparisons, ranked);
-  if (options.output === "json") writeOutput(formatJson(comparisons, ranked));
+  if (options.output === "json") writeOutput(formatSimulationJson(comparisons, ranked, options.seed));
   else writeOutput(`${formatComparisons(comparisons)}\n${ranked.length === 0 ? "" : `${formatRanked(ranked)}`}`);
   return EXIT.ok;
 }
@@ -101,53 +121,83 @@ interface RunContext {
   readonly seconds: number;
 }
 
-/** The number of steps that a plot can show. */
+/** The number of steps that a plot can show, and the longest time that one plot shows step by step. */
 const PLOT_STEPS = 1000;
 
-function run({ pod, autoscalers, replicas, scaledObject }: Subject, { options, named, seconds }: RunContext) {
+const PLOT_SECONDS = 86_400;
+
+function run(
+  { pod, autoscalers: given, replicas, scaledObject }: Subject,
+  unknown: UnknownResources,
+  { options, named, seconds }: RunContext,
+) {
+  const autoscalers = withoutUnknown(given, unknown);
   const loads = selectLoads(named, pod.containers.map(({ name }) => name));
-  const steps = options.html === null ? {} : { stepSeconds: Math.ceil(seconds / PLOT_STEPS) };
+  const steps = options.html === null ? {} : { stepSeconds: Math.ceil(Math.min(seconds, PLOT_SECONDS) / PLOT_STEPS) };
   return runSimulation({ autoscalers, pod, replicas, scaledObject, loads, seed: options.seed, seconds, ...steps });
 }
 
+/** Replicas that depend on usage that no load has would be invented. */
+function refuseUnknownTrigger(object: ScaledObjectFacts | null, unknown: UnknownResources): void {
+  const triggers = object?.scaledObject == null ? [] : listResourceTriggers(object.scaledObject);
+  const found = triggers.find(({ type }) => Object.values(unknown).some((resources) => resources.includes(type)));
+  if (object === null || found === undefined) return;
+  throw new StartError(
+    `Cannot simulate ScaledObject ${object.name}: it has a ${found.type} trigger, and the load has no ${found.type}; ` +
+      `add a column ${found.type}, or leave the trigger out of the file`,
+  );
+}
+
 async function writeHtml(
-  { html, loads, records, prometheus }: SimulateOptions,
+  options: SimulateOptions,
   comparisons: readonly Comparison[],
   candidates: readonly Ranked[],
 ): Promise<void> {
+  const { html } = options;
   if (html === null) return;
-  const runs = comparisons.flatMap(({ title, runs }) =>
-    runs.map(({ policy, simulation }) => ({
+  const runs = comparisons.flatMap(({ title, runs, baseline }) =>
+    [...runs, { policy: BASELINE, simulation: baseline }].map(({ policy, simulation }) => ({
       name: comparisons.length > 1 ? `${title}, ${policy}` : policy,
+      group: title,
+      isBaseline: simulation === baseline,
       simulation,
       replicas: scalesReplicas(simulation) ? simulation.replicas : [],
     }))
   );
   const title = comparisons.map((one) => one.title).join(", ");
-  const about = `Under ${[...loads, ...records, ...prometheus === null ? [] : [prometheus.query]].join(", ")}`;
+  const unknown = Object.assign({}, ...comparisons.map((one) => one.unknown));
+  const about = listAbout(options, comparisons[0]?.baseline.seconds ?? 0);
   try {
-    await Deno.writeTextFile(html, formatHtml({ title, about, runs, candidates }));
+    await Deno.writeTextFile(html, formatHtml({ title, about, runs, candidates, unknown }));
   } catch (error) {
     throw toStartError(new Error(`Cannot write "${html}": ${error instanceof Error ? error.message : error}`));
   }
+}
+
+/** What it takes to make the report again. */
+function listAbout(options: SimulateOptions, seconds: number): readonly (readonly [name: string, value: string])[] {
+  const { filenames, policies, loads, records, prometheus, percentOfCores, hasNoise, seed, sweep } = options;
+  const given = (name: string, values: readonly string[]) =>
+    values.length === 0 ? [] : [[name, values.join(", ")] as const];
+  return [
+    ...given("load", [...loads, ...records, ...prometheus === null ? [] : [prometheus.query]]),
+    ["100 % is", `${percentOfCores} ${percentOfCores === 1 ? "core" : "cores"}`],
+    ["noise", hasNoise ? "yes" : "no"],
+    ...given("manifests", filenames),
+    ...given("policies", policies),
+    ...given("sweep", sweep === null ? [] : sweep.length === 0 ? ["the built-in grid"] : sweep),
+    ["length", `${Number((seconds / 3600).toFixed(2))} h`],
+    ["seed", seed],
+    ["podfit", VERSION],
+  ];
 }
 
 function scalesReplicas({ replicas }: Simulation): boolean {
   return new Set(replicas.map(([, count]) => count)).size > 1;
 }
 
-/** One policy's run of one workload. */
-interface PolicyRun {
-  /** The name of the policy: its file. */
-  readonly policy: string;
-  readonly simulation: Simulation;
-}
-
-/** A workload under each policy. */
-interface Comparison {
-  readonly title: string;
-  readonly runs: readonly PolicyRun[];
-}
+/** The column of the run without autoscalers. */
+const BASELINE = "never resized";
 
 /** One figure under each policy, in the order of the runs. */
 interface ComparedFigure {
@@ -158,25 +208,22 @@ interface ComparedFigure {
   readonly best: number | null;
 }
 
-/** Returns the figures of one container, of the runs that have it. */
-function compareContainer(runs: readonly PolicyRun[], container: string): readonly ComparedFigure[] {
-  const own = runs.map(({ simulation }) => simulation.containers.find((one) => one.container === container));
-  const figures = RUN_FIGURES.map(({ name, read, format, isCost }): ComparedFigure => {
-    const values = own.map((run) => run === undefined ? NaN : read(run));
-    const best = isCost ? findBest(values.map((value) => Number(value.toPrecision(6)))) : null;
+/** Returns the figures of one container, of the runs that have it; the last value is that of the baseline. */
+function compareContainer({ runs, baseline, unknown }: Comparison, container: string): readonly ComparedFigure[] {
+  const simulations = [...runs.map(({ simulation }) => simulation), baseline];
+  const own = simulations.map(({ containers }) => containers.find((one) => one.container === container));
+  const podSeconds = simulations.map(computePodSeconds);
+  const missing = listUnknown(unknown, container);
+  const known = RUN_FIGURES.filter(({ resource }) => resource === null || !missing.includes(resource));
+  const figures = known.map(({ name, read, format, isCost }): ComparedFigure => {
+    const values = own.map((run, index) => run === undefined ? NaN : read(run, podSeconds[index] ?? 0));
+    const policies = values.slice(0, runs.length);
+    const best = isCost ? findBest(policies.map((value) => Number(value.toPrecision(6)))) : null;
     return { name, values, format, best };
   });
-  const pods = runs.map(({ simulation }) => computeMeanPods(simulation));
+  const pods = simulations.map(({ seconds }, index) => (podSeconds[index] ?? 0) / seconds);
   if (pods.every((count) => count === 1)) return figures;
   return [{ name: "pods, mean", values: pods, format: formatNumber, best: null }, ...figures];
-}
-
-function computeMeanPods({ replicas, seconds }: Simulation): number {
-  let sum = 0;
-  for (const [index, [second, count]] of replicas.entries()) {
-    sum += count * (Math.min(replicas[index + 1]?.[0] ?? seconds, seconds) - second);
-  }
-  return sum / seconds;
 }
 
 /** Returns in how many figures each policy is best, in the order of the runs. */
@@ -192,13 +239,17 @@ function findBest(values: readonly number[]): number | null {
 
 /** Returns a table for each container of each workload, with a line on which policy is better where several ran. */
 function formatComparisons(comparisons: readonly Comparison[]): string {
-  return comparisons.flatMap(({ title, runs }) => {
+  return comparisons.flatMap((comparison) => {
+    const { title, runs, unknown } = comparison;
     const simulation = runs[0]?.simulation;
     const hours = (simulation?.seconds ?? 0) / 3600;
     return (simulation?.containers ?? []).map(({ container }) => {
-      const figures = compareContainer(runs, container);
-      const head = `${title}, container ${container}, ${Number(hours.toFixed(2))} h`;
-      return [toLine(head), "", formatFigures(figures, runs.map(({ policy }) => policy)), ""].join("\n");
+      const head = toLine(`${title}, container ${container}, ${Number(hours.toFixed(2))} h`);
+      const missing = listUnknown(unknown, container);
+      if (missing.length === RESOURCES.length) return [head, "", `${describeUnknown(missing)}.`, ""].join("\n");
+      const figures = compareContainer(comparison, container);
+      const note = missing.length === 0 ? [] : [`${describeUnknown(missing)}.`, ""];
+      return [head, "", formatFigures(figures, runs.map(({ policy }) => policy)), "", ...note].join("\n");
     });
   }).join("\n");
 }
@@ -208,27 +259,14 @@ function formatFigures(figures: readonly ComparedFigure[], policies: readonly st
   const rows = figures.map(({ name, values, format, best }) => [
     name,
     ...values.map((value) => Number.isNaN(value) ? "-" : format(value)),
-    ...(isCompared ? [best === null ? "" : policies[best] ?? ""] : []),
+    isCompared ? best === null ? "" : policies[best] ?? "" : formatChange(values[1] ?? NaN, values[0] ?? NaN),
   ]);
-  const head = ["", ...policies, ...(isCompared ? ["better"] : [])];
-  const table = formatTable([head, ...rows], (column) => column > 0 && column <= policies.length).join("\n");
+  const head = ["", ...policies, BASELINE, isCompared ? "better" : "change"];
+  const isNumber = (column: number) => column > 0 && (!isCompared || column <= policies.length + 1);
+  const table = formatTable([head, ...rows], isNumber).join("\n");
   if (!isCompared) return table;
   const counts = countBest(figures, policies.length);
   const compared = figures.filter(({ best }) => best !== null).length;
   const said = policies.map((policy, index) => `${toLine(policy)} in ${counts[index]}`).join(", ");
   return `${table}\n\nbetter, of ${compared} figures that differ: ${said}`;
-}
-
-/** One object per workload and policy; a missing limit is null. `ranked`: the policies of a sweep, best first. */
-function formatJson(comparisons: readonly Comparison[], ranked: readonly Ranked[]): string {
-  const runs = comparisons.flatMap(({ title, runs }) =>
-    runs.map(({ policy, simulation }) => ({ workload: title, policy, ...withoutSeries(simulation) }))
-  );
-  return `${toJson(ranked.length === 0 ? { runs } : { runs, sweep: ranked }, 2)}\n`;
-}
-
-/** Without the series, which are for plots. */
-function withoutSeries({ seconds, decisions, containers, ...rest }: Simulation) {
-  const { stepSeconds: _, ...more } = rest;
-  return { seconds, decisions, ...more, containers: containers.map(({ series: _, ...one }) => one) };
 }

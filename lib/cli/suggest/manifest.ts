@@ -65,7 +65,10 @@ function listReasons({ target, container, suggestion, seen, source }: ManifestOp
 }
 
 function describeLevels({ half, most95, max }: Levels, unit: Resource): string {
-  const [a, b, c] = [half, most95, max].map((amount) => formatQuantity(amount, unit));
+  const [a, b, c] = [half, most95, max].map((amount) =>
+    // One unit in one sentence.
+    unit === "cpu" ? `${formatNumber(amount)}m` : formatQuantity(amount, unit)
+  );
   return `at most ${a} half of the time, ${b} for 95 % of it, and ${c} always`;
 }
 

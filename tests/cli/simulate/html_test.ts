@@ -8,6 +8,7 @@ import {
   listTimes,
   type Report,
   type ReportCandidate,
+  type ReportRun,
 } from "../../../lib/cli/simulate/html/report.ts";
 import { formatNumber, formatQuantity, formatSpan } from "../../../lib/cli/terminal/numbers.ts";
 import type { Simulation } from "../../../lib/simulate/simulate.ts";
@@ -25,14 +26,24 @@ function play(spec: Readonly<Record<string, unknown>>): Simulation {
 }
 
 const BALANCED = play({ profile: "balanced" });
+const DAY = 24 * HOUR;
 const LATENCY = play({ profile: "latency" });
+
+const runOf = (name: string, simulation: Simulation, replicas: ReportRun["replicas"] = []): ReportRun => ({
+  name,
+  simulation,
+  replicas,
+  isBaseline: false,
+  group: "web",
+});
 
 function report(overrides: Partial<Report> = {}): Report {
   return {
     title: "deployment/web",
-    about: "an hour",
-    runs: [{ name: "balanced", simulation: BALANCED, replicas: [] }],
+    about: [["length", "an hour"]],
+    runs: [runOf("balanced", BALANCED)],
     candidates: [],
+    unknown: {},
     ...overrides,
   };
 }
@@ -61,7 +72,7 @@ Deno.test("formatHtml() shows what was wanted beyond the limit as lost, where th
 });
 
 Deno.test("formatHtml() has plots of two policies side by side at one scale, and the better figure marked", () => {
-  const other = { name: "latency", simulation: LATENCY, replicas: [] };
+  const other = runOf("latency", LATENCY);
   const html = formatHtml(report({ runs: [...report().runs, other] }));
   assertEquals(count(html, /<svg viewBox="0 0 640 /g), 4);
   const tops = [...html.matchAll(/<figcaption>CPU[^]*?<\/svg>/g)].map(([plot]) =>
@@ -74,7 +85,7 @@ Deno.test("formatHtml() has plots of two policies side by side at one scale, and
 });
 
 Deno.test("formatHtml() names each thing that is drawn once and used by its name differently", () => {
-  const runs = ["a", "b"].map((name) => ({ name, simulation: BALANCED, replicas: [] }));
+  const runs = ["a", "b"].map((name) => runOf(name, BALANCED));
   const html = formatHtml(report({ runs }));
   const ids = [...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
   assertEquals(ids.length, 4);
@@ -82,13 +93,13 @@ Deno.test("formatHtml() names each thing that is drawn once and used by its name
 });
 
 Deno.test("formatHtml() draws replicas where something scales them", () => {
-  const runs = [{ name: "both", simulation: BALANCED, replicas: [[0, 2], [1800, 5]] as const }];
+  const runs = [runOf("both", BALANCED, [[0, 2], [1800, 5]])];
   const html = formatHtml(report({ runs }));
   assertMatch(html, /<h2>Pods<\/h2>[^]*<path class="replicas" d="M46 [\d.]+H[\d.]+V45.3H936"/);
   assertEquals(count(formatHtml(report()), /<h2>Pods/g), 0);
 });
 
-Deno.test("formatHtml() shows a sweep's front, by slack", () => {
+Deno.test("formatHtml() shows a sweep in the order of its places", () => {
   const candidate = (name: string, overrides: Partial<ReportCandidate>): ReportCandidate => ({
     name,
     slack: 10,
@@ -104,11 +115,12 @@ Deno.test("formatHtml() shows a sweep's front, by slack", () => {
     candidate("behind", { isOnFront: false, oomKills: 2 }),
   ];
   const html = formatHtml(report({ candidates }));
-  assertStringIncludes(html, "3 policies, 2 of which");
-  const rows = [...html.matchAll(/<th scope="row">(\w+)<\/th><td>([^<]*)<\/td><td>([^<]*)</g)].map((row) =>
+  assertStringIncludes(html, "3 policies, best first");
+  assertStringIncludes(html, "the 2 policies that no other beats");
+  const rows = [...html.matchAll(/<th scope="row">([\w. ]+)<\/th><td>([^<]*)<\/td><td>([^<]*)</g)].map((row) =>
     row.slice(1)
   );
-  assertEquals(rows, [["cheap", "20m", "1m 30s"], ["dear", "200m", "0s"]]);
+  assertEquals(rows, [["1. dear", "200m", "0s"], ["2. cheap", "20m", "1m 30s"], ["3. behind", "10m", "0s"]]);
   assertEquals(count(html, /<circle class="off kills"/g), 1);
   assertEquals(count(html, /<circle class="on throttles"/g), 1);
   // The third is on the front for what the drawing does not show, and so not on its line.
@@ -123,8 +135,9 @@ Deno.test("formatHtml() lets no name become markup", () => {
   const containers = BALANCED.containers.map((one) => ({ ...one, container: evil }));
   const html = formatHtml({
     title: evil,
-    about: evil,
-    runs: [{ name: evil, simulation: { ...BALANCED, containers }, replicas: [[0, 1]] }],
+    about: [["load", evil]],
+    unknown: {},
+    runs: [runOf(evil, { ...BALANCED, containers }, [[0, 1]])],
     candidates: [{ name: evil, slack: 1, throttledSeconds: 0, oomKills: 0, resizesPerHour: 1, isOnFront: true }],
   });
   assertEquals(count(html, /<script|alert\("/g), 0);
@@ -151,10 +164,10 @@ Deno.test("formatHtml() is well formed: each element ends where it has to", () =
 
 Deno.test("formatHtml() survives a run without resizes, limits, time or containers", () => {
   const empty: Simulation = { ...BALANCED, seconds: 0, containers: [] };
-  assertStringIncludes(formatHtml(report({ runs: [{ name: "none", simulation: empty, replicas: [] }] })), "</html>");
+  assertStringIncludes(formatHtml(report({ runs: [runOf("none", empty)] })), "</html>");
   assertStringIncludes(formatHtml(report({ runs: [] })), "</html>");
   const idle = run(loadOf(() => ({ cpuMillicores: 0, workingSetBytes: 0 })), { autoscalers: [], stepSeconds: 60 });
-  const html = formatHtml(report({ runs: [{ name: "idle", simulation: idle, replicas: [] }] }));
+  const html = formatHtml(report({ runs: [runOf("idle", idle)] }));
   assertEquals(count(html, /NaN|Infinity|undefined/g), 0);
 });
 
@@ -180,6 +193,61 @@ Deno.test("listTicks() has round steps, binary ones of bytes, and listTimes() as
   assertEquals(listTicks(390, { count: 4, base: 10 }), [0, 100, 200, 300, 400]);
   assertEquals(listTicks(500 * MI, { count: 4, base: 2 }), [0, 128, 256, 384, 512].map((one) => one * MI));
   assertEquals(listTicks(0, { count: 4, base: 10 }), [0, 1]);
-  assertEquals(listTimes(3600, 8), [0, 600, 1200, 1800, 2400, 3000, 3600]);
-  assertEquals(listTimes(0, 8), [0]);
+  assertEquals(listTimes({ from: 0, to: 3600 }, 8), [0, 600, 1200, 1800, 2400, 3000, 3600]);
+  assertEquals(listTimes({ from: 0, to: 0 }, 8), [0]);
+});
+
+const WEEK = run(
+  // From the second day on it oscillates, which resizes it often; the fourth has the highest peaks.
+  loadOf((second) => ({
+    cpuMillicores: 100 + (second % 1200 < 600 ? 0 : second >= 3 * DAY && second < 4 * DAY ? 900 : 300),
+  })),
+  { autoscalers: [autoscalerOf({ profile: "thrifty" })], stepSeconds: 87, seconds: 6 * DAY },
+);
+
+Deno.test("formatHtml() counts the resizes of a long run in parts, and shows its worst day in full", () => {
+  const [container] = WEEK.containers;
+  assert(container !== undefined && container.resizes.length > 500, `${container?.resizes.length}`);
+  const html = formatHtml(report({ runs: [runOf("thrifty", WEEK)] }));
+  const [all = "", day = ""] = html.split("<h2>The worst day of ");
+  assertMatch(day.slice(0, 80), /^main: from 3d to 4d</);
+  assertMatch(all, /<title>[^<]*: \d+ resizes up in /);
+  const [, request = ""] = /<path class="request" d="([^"]*)"/.exec(all) ?? [];
+  assert(count(request, /H/g) <= 168, request.slice(0, 80));
+  // Two rows of at most 168 parts, of two resources.
+  assert(count(all, /<title>/g) < 2 * 2 * 168 + 2);
+  const resizes = [...all.matchAll(/: (\d+) resizes (?:up|down) in /g)].reduce((sum, [, one]) => sum + Number(one), 0);
+  const changed = (resource: "cpu" | "memory") =>
+    container.resizes.filter(({ from, to }) =>
+      from[`${resource}.requests`] !== to[`${resource}.requests`] ||
+      from[`${resource}.limits`] !== to[`${resource}.limits`]
+    ).length;
+  assert(resizes >= changed("cpu"), `${resizes} of ${changed("cpu")}`);
+  assert(html.length < 300_000, `${html.length}`);
+});
+
+Deno.test("formatHtml() has the unit of each axis, and what it takes to make the report again", () => {
+  const html = formatHtml(report({ about: [["load", "monday.csv"], ["seed", "7"], ["podfit", "0.1.0"]] }));
+  assertMatch(html, /<figcaption>CPU, in cores /);
+  assertMatch(html, /<figcaption>Memory, in bytes /);
+  assertStringIncludes(html, "<div><dt>load</dt><dd>monday.csv</dd></div><div><dt>seed</dt><dd>7</dd></div>");
+});
+
+Deno.test("formatHtml() compares with never resized, and gives throttling its share of the time", () => {
+  const frozen = run(LOAD, { autoscalers: [{ ...autoscalerOf({ profile: "balanced" }), sides: [] }], stepSeconds: 4 });
+  const runs = [runOf("balanced", BALANCED), { ...runOf("never resized", frozen), isBaseline: true }];
+  const html = formatHtml(report({ runs }));
+  assertMatch(
+    html,
+    /<p class="verdict">balanced requests \d+m of CPU on average, \d+ % (less|more) than never resized\. It is throttled [\d.]+ % of the time \(never resized: [\d.]+ %\)\./,
+  );
+  assertMatch(html, /<b>[\d.]+ %<\/b><span>of the time throttled, /);
+  assertMatch(html, /<th scope="col">never resized<\/th><th scope="col">change<\/th>/);
+  assertEquals(count(html, /<h3>never resized/g), 0);
+});
+
+Deno.test("formatHtml() shows nothing of a resource that no load has, and says so", () => {
+  const html = formatHtml(report({ unknown: { main: ["memory"] } }));
+  assertStringIncludes(html, "<p>Not known: the load has no memory; it stays as it is, and no figure shows it.</p>");
+  assertEquals(count(html, /<figcaption>Memory|memory (used|requested|slack)|OOM kill/g), 0);
 });

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "#assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import { autoscaler, DEPLOYMENT, scaledObject, STEP } from "./files.ts";
 
 const PROJECT = new URL("../../../", import.meta.url).pathname;
@@ -13,7 +13,7 @@ Deno.test("podfit simulate prints a table of how a policy fares", async () => {
     stdout.split("\n").map((line) => line.split(/ {2,}/)).map(([name = "", value = ""]) => [name, value]),
   );
   assert(stdout.startsWith("Deployment web, container app, 1 h\n"), stdout);
-  assertEquals([rows.get("cpu used"), rows.get("OOM kills")], ["775m", "0"]);
+  assertEquals([rows.get("cpu used"), rows.get("cpu throttled, share")], ["775m", "0 %"]);
   assert(Number.parseFloat(rows.get("resizes") ?? "") > 0, stdout);
 });
 
@@ -35,14 +35,63 @@ Deno.test("podfit simulate compares policies side by side and says which is bett
   );
 });
 
+Deno.test("podfit simulate shows no memory that no load has, and compares with a pod that is never resized", async () => {
+  const { stdout } = await podfit({ "web.yaml": `${DEPLOYMENT}---\n${BALANCED}`, "step.csv": STEP }, [
+    ...["-f", "web.yaml", "--load", "step.csv"],
+  ]);
+  assert(!/^memory |OOM kills/m.test(stdout), stdout);
+  assertMatch(stdout, /^Not known: the load has no memory; it stays as it is, and no figure shows it\.$/m);
+  assertMatch(stdout, /^ +web\.yaml +never resized +change$/m);
+  assertMatch(stdout, /^cpu request +\d+m +200m +\+\d+ %$/m);
+  assertMatch(stdout, /^resizes +[1-9]\d* +0$/m);
+  const memory = "seconds,millicores,memory\n0,150,100Mi\n3600,150,100Mi\n";
+  const known = await podfit({ "web.yaml": `${DEPLOYMENT}---\n${BALANCED}`, "both.csv": memory }, [
+    ...["-f", "web.yaml", "--load", "both.csv"],
+  ]);
+  assertMatch(known.stdout, /^memory used +100Mi +100Mi$/m);
+  assert(!known.stdout.includes("Not known"), known.stdout);
+});
+
+Deno.test("podfit simulate refuses replicas that depend on memory that no load has", async () => {
+  const files = {
+    "web.yaml": `${DEPLOYMENT}---\n${BALANCED}`,
+    "memory.yaml": scaledObject("{type: memory, metricType: AverageValue, metadata: {value: 100Mi}}"),
+    "step.csv": STEP,
+  };
+  const { code, stderr } = await podfit(files, ["-f", "web.yaml", "-f", "memory.yaml", "--load", "step.csv"]);
+  assertEquals([code, stderr], [
+    2,
+    "podfit: Cannot simulate ScaledObject web: it has a memory trigger, and the load has no memory; add a column memory, or " +
+    "leave the trigger out of the file\n",
+  ]);
+});
+
 Deno.test("podfit simulate writes JSON that parses, with each resize, and a report", async () => {
   const files = { "web.yaml": `${DEPLOYMENT}---\n${BALANCED}`, "step.csv": STEP };
   const args = ["-f", "web.yaml", "--load", "app=step.csv", "--hours", "0.5", "-o", "json", "--html", "report.html"];
   const { code, stdout, read } = await podfit(files, args);
   assertEquals(code, 0);
-  const { runs: [run] } = JSON.parse(stdout);
+  const { version, seed, runs: [run, baseline] } = JSON.parse(stdout);
+  assertEquals([version, seed], [1, "1"]);
   assertEquals([run.workload, run.policy, run.seconds], ["Deployment web", "web.yaml", 1800]);
-  assert(run.containers[0].resizes.some(({ action }: { readonly action: string }) => action === "scaleUp"), stdout);
+  assertEquals([baseline.policy, baseline.containers[0].resizes], [null, []]);
+  const [app] = run.containers;
+  assertEquals(Object.keys(app.cpu), [
+    "usedMillicores",
+    "requestMillicores",
+    "limitMillicores",
+    "slackMillicores",
+    "underMillicores",
+    "underSeconds",
+    "throttledSeconds",
+    "throttledPercent",
+    "throttledCoreSeconds",
+    "cost",
+  ]);
+  assertEquals([app.unknown, app.memory], [["memory"], null]);
+  const up = app.resizes.find(({ action }: { readonly action: string }) => action === "scaleUp");
+  assert(up.to.cpuRequestMillicores > up.from.cpuRequestMillicores, stdout);
+  assertEquals(up.to.memoryLimitBytes, 512 * 2 ** 20);
   assert((read["report.html"] ?? "").startsWith("<!doctype html>"), read["report.html"]?.slice(0, 50));
 });
 
@@ -55,7 +104,7 @@ Deno.test("podfit simulate scales pods by a ScaledObject, and refuses triggers t
   };
   const scaled = await podfit(files, ["-f", "web.yaml", "-f", "cpu.yaml", "--load", "step.csv"]);
   assertEquals([scaled.code, scaled.stderr], [0, ""]);
-  assert(/^pods, mean +[4-9]\.\d\d$/m.test(scaled.stdout), scaled.stdout);
+  assert(/^pods, mean +[4-9]\.\d\d +[4-9]\.\d\d/m.test(scaled.stdout), scaled.stdout);
   const refused = await podfit(files, ["-f", "web.yaml", "-f", "queue.yaml", "--load", "step.csv"]);
   assertEquals(refused.code, 2);
   assert(

@@ -5,14 +5,36 @@
  */
 import type { ContainerRun } from "../../../simulate/simulate.ts";
 import type { Resource } from "../../../units/resources.ts";
+import { listUnknown } from "../../loads/loads.ts";
 import { formatNumber, formatQuantity, formatSpan } from "../../terminal/numbers.ts";
-import { formatCpu, formatMemory, RUN_FIGURES } from "../figures.ts";
-import { drawCandidates, drawPlot, findTop, listMarks, listSteps, maxOf, type Plot } from "./plot.ts";
-import { escapeHtml, type Report, type ReportCandidate, type ReportRun } from "./report.ts";
+import {
+  computePodSeconds,
+  computeShare,
+  describeUnknown,
+  formatChange,
+  formatCpu,
+  formatMemory,
+  formatShare,
+  RUN_FIGURES,
+} from "../figures.ts";
+import {
+  drawCandidates,
+  drawPlot,
+  findTop,
+  listMarks,
+  listMarksIn,
+  listSteps,
+  listStepsIn,
+  maxOf,
+  type Plot,
+} from "./plot.ts";
+import { findWorstDay, isLong, sumUp } from "./series.ts";
+import { escapeHtml, type Report, type ReportCandidate, type ReportRun, type TimeRange } from "./report.ts";
 
 /** Returns the whole file. Never throws. */
 export function formatHtml(report: Report): string {
   const { title, about, runs, candidates } = report;
+  const policies = runs.filter(({ isBaseline }) => !isBaseline);
   return [
     "<!doctype html>",
     '<html lang="en">',
@@ -25,16 +47,72 @@ export function formatHtml(report: Report): string {
     "</head>",
     "<body>",
     `<h1>${escapeHtml(title)}</h1>`,
-    `<p>${escapeHtml(about)}</p>`,
-    wrapRuns(runs.map((run) => `<section>\n<h3>${escapeHtml(run.name)}</h3>\n${formatTiles(run)}\n</section>`)),
-    ...runs.length > 0 ? [LEGEND] : [],
-    ...(runs[0]?.simulation.containers ?? []).map((_, index) => formatContainer(report, index)),
-    ...runs.some(({ replicas }) => replicas.length > 0) ? [formatReplicas(report)] : [],
+    `<dl>${about.map(([name, value]) => `<div><dt>${name}</dt><dd>${escapeHtml(value)}</dd></div>`).join("")}</dl>`,
+    ...listVerdicts(report).map((text) => `<p class="verdict">${escapeHtml(text)}</p>`),
+    wrapRuns(
+      policies.map((run) => `<section>\n<h3>${escapeHtml(run.name)}</h3>\n${formatTiles(run, report)}\n</section>`),
+    ),
+    ...policies.length > 0 ? [LEGEND] : [],
+    ...(policies[0]?.simulation.containers ?? []).map((_, index) => formatContainer(report, index)),
+    ...policies.some(({ replicas }) => replicas.length > 0) ? [formatReplicas(policies)] : [],
     ...candidates.length > 0 ? [formatSweep(report)] : [],
     "</body>",
     "</html>",
     "",
   ].join("\n");
+}
+
+/** One sentence or two on each policy, compared with a workload that is never resized. */
+function listVerdicts({ runs, unknown }: Report): readonly string[] {
+  return runs.filter(({ isBaseline }) => !isBaseline).map((run) => {
+    const baseline = runs.find((one) => one.isBaseline && one.group === run.group);
+    const [own, other] = [
+      computeTotals(run, unknown),
+      baseline === undefined ? null : computeTotals(baseline, unknown),
+    ];
+    const compare = (value: number, before: number | undefined) => {
+      const change = before === undefined ? "" : formatChange(before, value);
+      const word = change.startsWith("-") ? "less" : "more";
+      return change === "" ? "" : `, ${change.slice(1)} ${word} than never resized`;
+    };
+    const than = (text: string | undefined) => text === undefined ? "" : ` (never resized: ${text})`;
+    const parts = [
+      ...own.cpuRequest === null ? [] : [
+        `${run.name} requests ${formatCpu(own.cpuRequest)} of CPU on average${
+          compare(own.cpuRequest, other?.cpuRequest ?? undefined)
+        }. It is throttled ${formatShare(own.throttledShare)} of the time${
+          than(other === null ? undefined : formatShare(other.throttledShare))
+        }.`,
+      ],
+      ...own.memoryRequest === null ? [] : [
+        `${run.name} requests ${formatMemory(own.memoryRequest)} of memory on average${
+          compare(own.memoryRequest, other?.memoryRequest ?? undefined)
+        }, and is killed for memory ${own.kills} times${than(other === null ? undefined : String(other.kills))}.`,
+      ],
+    ];
+    return parts.join(" ");
+  }).filter((text) => text !== "");
+}
+
+/** Sums over the containers whose load has the resource; `null` where none has it. */
+function computeTotals({ simulation }: ReportRun, unknown: Report["unknown"]) {
+  const { containers } = simulation;
+  const known = (resource: Resource) =>
+    containers.filter(({ container }) => !listUnknown(unknown, container).includes(resource));
+  const sum = (list: readonly ContainerRun[], read: (run: ContainerRun) => number) =>
+    list.length === 0 ? null : list.reduce((all, run) => all + read(run), 0);
+  const [cpu, memory] = [known("cpu"), known("memory")];
+  const throttledSeconds = sum(cpu, (run) => run.cpu.throttledSeconds) ?? 0;
+  return {
+    cpuRequest: sum(cpu, (run) => run.cpu.request),
+    cpuUsed: sum(cpu, (run) => run.cpu.used),
+    throttledSeconds,
+    throttledShare: computeShare(throttledSeconds, computePodSeconds(simulation) * cpu.length),
+    memoryRequest: sum(memory, (run) => run.memory.request),
+    memoryUsed: sum(memory, (run) => run.memory.used),
+    kills: sum(memory, ({ oomKills }) => oomKills.length) ?? 0,
+    resizesPerHour: sum(containers, (run) => run.resizesPerHour) ?? 0,
+  };
 }
 
 const LEGEND_ITEMS: readonly (readonly [svg: string, text: string])[] = [
@@ -43,7 +121,7 @@ const LEGEND_ITEMS: readonly (readonly [svg: string, text: string])[] = [
   ['<path class="lost" d="M0 2h26v10H0z"/>', "beyond the limit: lost"],
   ['<path class="request" d="M0 7h26"/>', "request"],
   ['<path class="limit" d="M0 7h26"/>', "limit"],
-  ['<path class="up" d="M9 10h8l-4 -7z"/>', "resized up"],
+  ['<path class="up" d="M9 10h8l-4 -7z"/>', "resized up (bars: how often)"],
   ['<path class="down" d="M9 4h8l-4 7z"/>', "resized down"],
   ['<g class="kill"><path d="M9 3l8 8m0 -8l-8 8"/></g>', "killed for memory"],
 ];
@@ -61,64 +139,95 @@ const FULL_WIDTH = 944;
 
 const COMPARED_WIDTH = 640;
 
-function formatContainer({ runs }: Report, index: number): string {
-  const shown = runs.flatMap(({ name, simulation }) => {
+function formatContainer({ runs, unknown }: Report, index: number): string {
+  const policies = runs.filter(({ isBaseline }) => !isBaseline);
+  const shown = policies.flatMap(({ name, simulation }) => {
     const container = simulation.containers[index];
-    return container === undefined ? [] : [{ name, container, seconds: simulation.seconds }];
+    return container === undefined ? [] : [{ name, container, simulation }];
   });
   const containers = shown.map(({ container }) => container);
+  const name = containers[0]?.container ?? "";
+  const missing = listUnknown(unknown, name);
+  const resources = (["cpu", "memory"] as const).filter((one) => !missing.includes(one));
   const tops = { cpu: findTop(containers, "cpu"), memory: findTop(containers, "memory") };
-  const width = runs.length > 1 ? COMPARED_WIDTH : FULL_WIDTH;
-  const sections = shown.map(({ name, container, seconds }, at) =>
-    [
-      "<section>",
-      runs.length > 1 ? `<h3>${escapeHtml(name)}</h3>` : "",
-      ...(["cpu", "memory"] as const).map((resource) =>
-        formatFigure(container, {
-          resource,
-          seconds,
-          top: tops[resource],
-          width,
-          run: name,
-          id: `${resource}${index}-${at}`,
-        })
-      ),
-      "</section>",
-    ].join("\n")
-  );
-  const heading = `<h2>Container ${escapeHtml(containers[0]?.container ?? "")}</h2>`;
-  return [heading, wrapRuns(sections), `<div class="scroll">${formatFigures(runs, index)}</div>`].join("\n");
+  const width = policies.length > 1 ? COMPARED_WIDTH : FULL_WIDTH;
+  const draw = (range: TimeRange, part: string) =>
+    wrapRuns(shown.map(({ name, container, simulation }, at) =>
+      [
+        "<section>",
+        policies.length > 1 ? `<h3>${escapeHtml(name)}</h3>` : "",
+        ...resources.map((resource) =>
+          formatFigure(container, {
+            resource,
+            range,
+            stepSeconds: simulation.stepSeconds ?? 1,
+            top: tops[resource],
+            width,
+            run: name,
+            id: `${part}${resource}${index}-${at}`,
+          })
+        ),
+        "</section>",
+      ].join("\n")
+    ));
+  const [first] = shown;
+  const seconds = first?.simulation.seconds ?? 0;
+  const day = isLong(seconds) ? findWorstDay(containers, first?.simulation.stepSeconds ?? 1, seconds) : null;
+  return [
+    `<h2>Container ${escapeHtml(name)}</h2>`,
+    ...missing.length === 0 ? [] : [`<p>${describeUnknown(missing)}.</p>`],
+    draw({ from: 0, to: seconds }, "all"),
+    ...day === null ? [] : [
+      "<p>A long run in equal parts: request and limit are the means of each part, and bars count its resizes.</p>",
+      `<h2>The worst day of ${escapeHtml(name)}: from ${formatSpan(day.from)} to ${formatSpan(day.to)}</h2>`,
+      "<p>The day with the most CPU beyond the limit, and after that beyond the request, under all policies together.</p>",
+      draw(day, "day"),
+    ],
+    `<div class="scroll">${formatFigures(runs, index, missing)}</div>`,
+  ].join("\n");
 }
 
-interface FigureOptions extends Pick<Plot, "id" | "seconds" | "top" | "width"> {
+interface FigureOptions extends Pick<Plot, "id" | "range" | "top" | "width"> {
   readonly resource: Resource;
   readonly run: string;
+  readonly stepSeconds: number;
 }
 
-function formatFigure(container: ContainerRun, { resource, run, top, ...options }: FigureOptions): string {
+const AXIS_NAMES = { cpu: "CPU, in cores (500m is half a core)", memory: "Memory, in bytes (Mi, Gi)" } as const;
+
+function formatFigure(container: ContainerRun, options: FigureOptions): string {
+  const { resource, run, top, stepSeconds, ...plot } = options;
   const [requests, limits] = [listSteps(container, resource, "requests"), listSteps(container, resource, "limits")];
   const highest = maxOf(limits.map(([, amount]) => amount ?? 0));
   const beyond = highest > top * 1.001 ? `; limits go up to ${formatQuantity(highest, resource)}, beyond the plot` : "";
   const name = resource === "cpu" ? "CPU" : "Memory";
-  const course = container.series?.[resource];
-  const plot = drawPlot({
-    ...options,
+  const course = container.series?.[resource] ?? null;
+  const { peaks, means } = sumUp(course, stepSeconds, plot.range);
+  const drawn = drawPlot({
+    ...plot,
     top,
     label: `${name} of container ${container.container} under ${run}`,
     unit: resource,
-    peaks: course?.peak ?? [],
-    means: course?.wanted ?? [],
-    lines: [{ kind: "request", steps: requests }, { kind: "limit", steps: limits }],
-    resizes: listMarks(container, resource),
-    kills: resource === "memory" ? container.oomKills : [],
+    peaks,
+    means,
+    lines: [
+      { kind: "request", steps: listStepsIn(requests, plot.range) },
+      { kind: "limit", steps: listStepsIn(limits, plot.range) },
+    ],
+    limits,
+    resizes: listMarksIn(listMarks(container, resource), plot.range),
+    kills: resource === "memory"
+      ? container.oomKills.filter((second) => second >= plot.range.from && second < plot.range.to)
+      : [],
   });
-  return `<figure><figcaption>${name}${beyond}</figcaption>\n${plot}\n</figure>`;
+  return `<figure><figcaption>${AXIS_NAMES[resource]}, by the time since the start${beyond}</figcaption>\n` +
+    `<div class="scroll">${drawn}</div></figure>`;
 }
 
 /** So that the ticks of the axis are whole pods. */
 const MIN_AXIS_PODS = 4;
 
-function formatReplicas({ runs }: Report): string {
+function formatReplicas(runs: readonly ReportRun[]): string {
   const top = Math.max(MIN_AXIS_PODS, maxOf(runs.flatMap(({ replicas }) => replicas.map(([, pods]) => pods))));
   const sections = runs.map(({ name, replicas, simulation: { seconds } }, at) => {
     const plot = drawPlot({
@@ -126,15 +235,16 @@ function formatReplicas({ runs }: Report): string {
       id: `pods-${at}`,
       width: runs.length > 1 ? COMPARED_WIDTH : FULL_WIDTH,
       unit: "pods",
-      seconds,
+      range: { from: 0, to: seconds },
       top,
       peaks: [],
       means: [],
       lines: [{ kind: "replicas", steps: replicas }],
+      limits: [],
       resizes: [],
       kills: [],
     });
-    return `<section><h3>${escapeHtml(name)}</h3>\n<figure>${plot}</figure></section>`;
+    return `<section><h3>${escapeHtml(name)}</h3>\n<figure><div class="scroll">${plot}</div></figure></section>`;
   });
   return `<h2>Pods</h2>\n${wrapRuns(sections)}`;
 }
@@ -142,63 +252,72 @@ function formatReplicas({ runs }: Report): string {
 function formatSweep({ candidates }: Report): string {
   const front = candidates.filter(({ isOnFront }) => isOnFront).length;
   const text =
-    `${candidates.length} policies, ${front} of which no other beats in slack, throttled seconds, OOM kills and ` +
-    "resizes at once: the large dots, and on the line those of them that are best in the two figures shown. Orange is " +
-    "throttled for longer than the best of all, red is killed for memory more often.";
+    `${candidates.length} policies, best first: fewest OOM kills, then the lowest sum of places in slack, throttled time ` +
+    `and resizes. Numbers are places. Large dots are the ${front} policies that no other beats in all of these figures, and ` +
+    "the line joins those that are best in the two figures shown. Orange is throttled for longer than the best of all, " +
+    "red is killed for memory more often.";
   return [
     "<h2>Sweep</h2>",
     `<p>${text}</p>`,
-    `<div class="single">${drawCandidates(candidates)}</div>`,
+    `<div class="single scroll">${drawCandidates(candidates)}</div>`,
     `<div class="scroll">${formatFront(candidates)}</div>`,
   ].join("\n");
 }
 
-/** The figures of one container, a column for each run, and the last compared with the first. */
-function formatFigures(runs: readonly ReportRun[], index: number): string {
-  const containers = runs.map(({ simulation }) => simulation.containers[index]).filter((one) => one !== undefined);
-  const isCompared = containers.length === 2;
+/**
+ * The figures of one container, a column for each run. With two policies `change` is from the first to the second, with
+ * one policy from the workload that is never resized.
+ */
+function formatFigures(runs: readonly ReportRun[], index: number, missing: readonly Resource[]): string {
+  const columns = runs.flatMap(({ simulation, isBaseline }) => {
+    const container = simulation.containers[index];
+    return container === undefined ? [] : [{ container, isBaseline, podSeconds: computePodSeconds(simulation) }];
+  });
+  const policies = columns.filter(({ isBaseline }) => !isBaseline).length;
+  const isCompared = columns.length > 1 && policies <= 2;
   const head = runs.map(({ name }) => `<th scope="col">${escapeHtml(name)}</th>`).join("");
-  const rows = RUN_FIGURES.filter(({ hint }) => hint !== undefined).map(({ name, hint, read, format, isCost }) => {
-    const values = containers.map(read);
-    const best = Math.min(...values);
-    const isMarked = isCost && isCompared && values[0] !== values[1];
-    const cells = values.map((value) =>
-      `<td${isMarked && value === best ? ' class="best"' : ""}>${format(value)}</td>`
+  const known = RUN_FIGURES.filter(({ hint, resource }) =>
+    hint !== undefined && (resource === null || !missing.includes(resource))
+  );
+  const rows = known.map(({ name, hint, read, format, isCost }) => {
+    const values = columns.map(({ container, podSeconds }) => read(container, podSeconds));
+    const own = values.filter((_, at) => columns[at]?.isBaseline === false);
+    const best = Math.min(...own);
+    const isMarked = isCost && new Set(own).size > 1;
+    const cells = values.map((value, at) =>
+      `<td${isMarked && value === best && !columns[at]?.isBaseline ? ' class="best"' : ""}>${
+        escapeHtml(format(value))
+      }</td>`
     );
-    const change = isCompared ? `<td class="change">${formatChange(values)}</td>` : "";
+    const [from, to] = policies === 2 ? [own[0], own[1]] : [values.at(-1), own[0]];
+    const change = isCompared ? `<td class="change">${escapeHtml(formatChange(from ?? NaN, to ?? NaN))}</td>` : "";
     return `<tr><th scope="row">${name} <small>${hint}</small></th>${cells.join("")}${change}</tr>`;
   });
   const last = isCompared ? '<th scope="col">change</th>' : "";
   return `<table><thead><tr><td></td>${head}${last}</tr></thead>\n<tbody>${rows.join("\n")}</tbody></table>`;
 }
 
-function formatChange([from = 0, to = 0]: readonly number[]): string {
-  if (from === 0 || !Number.isFinite(from) || !Number.isFinite(to)) return "";
-  const percent = Math.round((to / from - 1) * 100);
-  return percent === 0 ? "" : `${percent > 0 ? "+" : "\u2212"}${Math.abs(percent)}&nbsp;%`;
-}
+/** From this share of the time on, throttling is bad news. Percent. */
+const BAD_SHARE = 1;
 
 /** The main figures of a policy. */
-function formatTiles({ simulation: { containers } }: ReportRun): string {
-  const total = (read: (container: ContainerRun) => number) =>
-    containers.reduce((sum, container) => sum + read(container), 0);
-  const kills = total(({ oomKills }) => oomKills.length);
-  const throttled = total(({ cpu }) => cpu.throttledSeconds);
+function formatTiles(run: ReportRun, { unknown }: Report): string {
+  const totals = computeTotals(run, unknown);
+  const { cpuRequest, cpuUsed, memoryRequest, memoryUsed, kills, throttledSeconds, throttledShare } = totals;
   const tile = (value: string, label: string, kind = "") =>
-    `<div class="tile ${kind}"><b>${value}</b><span>${label}</span></div>`;
+    `<div class="tile ${kind}"><b>${escapeHtml(value)}</b><span>${escapeHtml(label)}</span></div>`;
+  const throttled = `of the time throttled, ${formatSpan(throttledSeconds)}`;
   return `<div class="tiles">${
     [
-      tile(
-        formatCpu(total(({ cpu }) => cpu.request)),
-        `CPU requested, ${formatCpu(total(({ cpu }) => cpu.used))} used`,
-      ),
-      tile(
-        formatMemory(total(({ memory }) => memory.request)),
-        `memory requested, ${formatMemory(total(({ memory }) => memory.used))} used`,
-      ),
-      tile(formatSpan(throttled), "throttled", throttled > 0 ? "bad" : ""),
-      tile(formatNumber(kills), kills === 1 ? "OOM kill" : "OOM kills", kills > 0 ? "bad" : ""),
-      tile(formatNumber(total((one) => one.resizesPerHour)), "resizes an hour"),
+      ...cpuRequest === null ? [] : [
+        tile(formatCpu(cpuRequest), `CPU requested, ${formatCpu(cpuUsed ?? 0)} used`),
+        tile(formatShare(throttledShare), throttled, throttledShare >= BAD_SHARE ? "bad" : ""),
+      ],
+      ...memoryRequest === null ? [] : [
+        tile(formatMemory(memoryRequest), `memory requested, ${formatMemory(memoryUsed ?? 0)} used`),
+        tile(formatNumber(kills), kills === 1 ? "OOM kill" : "OOM kills", kills > 0 ? "bad" : ""),
+      ],
+      tile(formatNumber(totals.resizesPerHour), "resizes an hour"),
     ].join("")
   }</div>`;
 }
@@ -206,12 +325,11 @@ function formatTiles({ simulation: { containers } }: ReportRun): string {
 /** More rows would not help the reader. */
 const MAX_ROWS = 40;
 
-/** The candidates of a sweep on the front, by slack. */
+/** The candidates of a sweep, best first. */
 function formatFront(candidates: readonly ReportCandidate[]): string {
-  const rows = candidates.filter(({ isOnFront }) => isOnFront).toSorted((a, b) => a.slack - b.slack)
-    .slice(0, MAX_ROWS)
-    .map(({ name, slack, throttledSeconds, oomKills, resizesPerHour }) =>
-      `<tr><th scope="row">${escapeHtml(name)}</th><td>${formatQuantity(slack, "cpu")}</td>` +
+  const rows = candidates.slice(0, MAX_ROWS)
+    .map(({ name, slack, throttledSeconds, oomKills, resizesPerHour }, index) =>
+      `<tr><th scope="row">${index + 1}. ${escapeHtml(name)}</th><td>${formatQuantity(slack, "cpu")}</td>` +
       `<td>${formatSpan(throttledSeconds)}</td><td>${formatNumber(oomKills)}</td>` +
       `<td>${formatNumber(resizesPerHour)}</td></tr>`
     );
@@ -243,14 +361,19 @@ p { margin: 4px 0 16px; color: var(--dim); overflow-wrap: anywhere; }
 .runs { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 460px), 1fr)); gap: 20px 28px; }
 .runs > * { min-width: 0; }
 .single { max-width: 1000px; }
-.tiles { display: flex; flex-wrap: wrap; gap: 8px; }
-.tile { background: var(--card); border-radius: 8px; padding: 8px 12px; flex: 1 1 120px; }
+dl { display: flex; flex-wrap: wrap; gap: 4px 24px; margin: 8px 0 16px; font-size: 13px; }
+dl div { display: flex; gap: 6px; min-width: 0; } dt { color: var(--dim); } dd { margin: 0; overflow-wrap: anywhere; }
+.verdict { color: var(--text); font-size: 16px; max-width: 1000px; margin: 0 0 8px; }
+.verdict + .runs, .verdict + .single { margin-top: 20px; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(118px, 1fr)); gap: 8px; }
+.tile { background: var(--card); border-radius: 8px; padding: 8px 12px; }
 .tile b { display: block; font-size: 21px; font-weight: 600; font-variant-numeric: tabular-nums; }
 .tile span { color: var(--dim); font-size: 13px; }
 .tile.bad b { color: var(--bad); }
 figure { margin: 0 0 14px; }
 figcaption { color: var(--dim); font-size: 13px; }
 svg { display: block; width: 100%; height: auto; }
+figure svg, .single svg { min-width: 560px; }
 svg text { font: 11px system-ui, sans-serif; fill: var(--dim); }
 .end { text-anchor: end; } .middle { text-anchor: middle; }
 .grid { stroke: var(--rule); fill: none; }
@@ -269,7 +392,8 @@ circle.off { fill-opacity: 0.35; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 8px 0; }
 th, td { text-align: right; padding: 4px 14px; border-bottom: 1px solid var(--rule); font-weight: normal; }
-tbody th { text-align: left; padding-left: 0; } thead th { color: var(--dim); overflow-wrap: anywhere; }
+tbody th { text-align: left; padding-left: 0; min-width: 10em; } thead th { color: var(--dim); }
+.legend .up, .legend .down { stroke: none; }
 small { color: var(--dim); } .best { color: var(--good); font-weight: 600; } .change { color: var(--dim); }
 @media print { body { max-width: none; padding: 0; } }
 `.trim();

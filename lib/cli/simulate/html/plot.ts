@@ -6,7 +6,14 @@ import type { Course } from "../../../simulate/figures.ts";
 import type { ContainerRun } from "../../../simulate/simulate.ts";
 import type { RequestOrLimit, Resource, Resources } from "../../../units/resources.ts";
 import { formatNumber, formatQuantity, formatSpan, type Unit } from "../../terminal/numbers.ts";
-import { escapeHtml, formatCoordinate as at, listTicks, listTimes, type ReportCandidate } from "./report.ts";
+import {
+  escapeHtml,
+  formatCoordinate as at,
+  listTicks,
+  listTimes,
+  type ReportCandidate,
+  type TimeRange,
+} from "./report.ts";
 
 export interface Plot {
   /** For screen readers. A shape that is drawn once and reused needs its own name. */
@@ -15,20 +22,21 @@ export interface Plot {
   /** Pixels of a screen of usual size. */
   readonly width: number;
   readonly unit: Unit;
-  readonly seconds: number;
+  readonly range: TimeRange;
   /** The highest value that is shown. */
   readonly top: number;
   /** What was wanted, at equal distances: the highest second of each, and the mean. */
   readonly peaks: ArrayLike<number>;
   readonly means: ArrayLike<number>;
   readonly lines: readonly PlotLine[];
+  /** What is wanted above them is shown as lost. */
+  readonly limits: Steps;
   readonly resizes: readonly Mark[];
   /** Seconds. */
   readonly kills: readonly number[];
 }
 
 interface PlotLine {
-  /** `limit`: what is wanted above it is shown as lost. */
   readonly kind: "request" | "limit" | "replicas";
   readonly steps: Steps;
 }
@@ -36,11 +44,12 @@ interface PlotLine {
 /** Amounts from a second on; a gap where it is `null`. */
 type Steps = readonly (readonly [second: number, amount: number | null])[];
 
-/** A resize. */
+/** A resize, or how many there are in a part of a plot; `share` is the height of its bar, 0 to 1. */
 interface Mark {
   readonly second: number;
   readonly isUp: boolean;
   readonly text: string;
+  readonly bar?: { readonly toSecond: number; readonly share: number };
 }
 
 const HEIGHT = 232;
@@ -65,7 +74,9 @@ const LABEL_PIXELS = 72;
 
 export function drawPlot(plot: Plot): string {
   const right = plot.width - RIGHT;
-  const toX = (second: number) => LEFT + Math.min(1, second / Math.max(1, plot.seconds)) * (right - LEFT);
+  const { from, to } = plot.range;
+  const toX = (second: number) =>
+    LEFT + Math.max(0, Math.min(1, (second - from) / Math.max(1, to - from))) * (right - LEFT);
   const ticks = listTicks(plot.top, { count: 4, base: plot.unit === "memory" ? 2 : 10 });
   const top = ticks.at(-1) ?? 1;
   const toY = (amount: number) => BOTTOM - Math.min(1, Math.max(0, amount / top)) * (BOTTOM - TOP);
@@ -75,9 +86,9 @@ export function drawPlot(plot: Plot): string {
     ...drawGrid(plot, ticks, place),
     drawArea(plot.peaks, "peak", place),
     drawArea(plot.means, "used", place),
-    ...plot.lines.filter(({ kind }) => kind === "limit").flatMap(({ steps }) => drawLost(plot, steps, place)),
-    ...plot.lines.map(({ kind, steps }) => `<path class="${kind}" d="${drawSteps(steps, plot.seconds, place)}"/>`),
-    ...plot.resizes.map((mark) => drawMark(mark, toX(mark.second))),
+    ...plot.limits.length === 0 ? [] : drawLost(plot, plot.limits, place),
+    ...plot.lines.map(({ kind, steps }) => `<path class="${kind}" d="${drawSteps(steps, to, place)}"/>`),
+    ...plot.resizes.map((mark) => drawMark(mark, place)),
     ...plot.kills.map((second) => drawKill(second, toX(second))),
     "</svg>",
   ].join("\n");
@@ -90,7 +101,7 @@ interface Place {
 }
 
 function drawGrid(
-  { unit, seconds }: Plot,
+  { unit, range }: Plot,
   ticks: readonly number[],
   { toX, toY, right }: Place,
 ): readonly string[] {
@@ -100,9 +111,9 @@ function drawGrid(
     return `<path class="grid" d="M${LEFT} ${y}H${right}"/>` +
       `<text class="tick end" x="${LEFT - 6}" y="${y}" dy="0.35em">${text}</text>`;
   });
-  const columns = listTimes(seconds, (right - LEFT) / LABEL_PIXELS).map((second) => {
+  const columns = listTimes(range, (right - LEFT) / LABEL_PIXELS).map((second) => {
     const x = at(toX(second));
-    const align = second === 0 ? "" : toX(second) > right - 24 ? " end" : " middle";
+    const align = second === range.from ? "" : toX(second) > right - 24 ? " end" : " middle";
     return `<path class="grid" d="M${x} ${BOTTOM}v4"/>` +
       `<text class="tick${align}" x="${x}" y="${LABELS_AT}">${second === 0 ? "0" : formatSpan(second)}</text>`;
   });
@@ -122,10 +133,10 @@ function toArea(values: ArrayLike<number>, { toY, right }: Place): string {
 }
 
 /** What was wanted, cut off where the limit is. */
-function drawLost({ id, peaks, seconds }: Plot, steps: Steps, place: Place): readonly string[] {
+function drawLost({ id, peaks, range }: Plot, steps: Steps, place: Place): readonly string[] {
   const above = steps.map(([second, amount], index) => {
     if (amount === null) return "";
-    const [from, to] = [place.toX(second), place.toX(steps[index + 1]?.[0] ?? seconds)];
+    const [from, to] = [place.toX(second), place.toX(steps[index + 1]?.[0] ?? range.to)];
     return to - from < MIN_PIXELS ? "" : `M${at(from)} 0H${at(to)}V${at(place.toY(amount))}H${at(from)}Z`;
   }).join("");
   if (above === "" || peaks.length === 0) return [];
@@ -151,10 +162,21 @@ function drawSteps(steps: Steps, seconds: number, { toX, toY }: Place): string {
   return parts.join("");
 }
 
-function drawMark({ isUp, text }: Mark, x: number): string {
-  const [kind, y, tip] = isUp ? ["up", UP_AT, -4] as const : ["down", DOWN_AT, 4] as const;
-  return `<path class="${kind}" d="M${at(x - 2.5)} ${y}h5l-2.5 ${tip}z"><title>${escapeHtml(text)}</title></path>`;
+function drawMark({ isUp, text, second, bar }: Mark, { toX }: Place): string {
+  const title = `<title>${escapeHtml(text)}</title>`;
+  const kind = isUp ? "up" : "down";
+  const x = toX(second);
+  if (bar !== undefined) {
+    const height = Math.max(1, bar.share * BAR_PIXELS);
+    const [y, width] = [isUp ? UP_AT - height : UP_AT, toX(bar.toSecond) - x];
+    return `<path class="${kind}" d="M${at(x)} ${at(y)}h${at(width)}v${at(height)}h-${at(width)}z">${title}</path>`;
+  }
+  const [y, tip] = isUp ? [UP_AT, -4] : [DOWN_AT, 4];
+  return `<path class="${kind}" d="M${at(x - 2.5)} ${y}h5l-2.5 ${tip}z">${title}</path>`;
 }
+
+/** The highest bar of resizes. */
+const BAR_PIXELS = 7;
 
 function drawKill(second: number, x: number): string {
   const text = `killed for memory at ${formatSpan(second)}`;
@@ -194,6 +216,57 @@ export function listMarks({ resizes }: ContainerRun, resource: Resource): readon
   });
 }
 
+/** More marks than this overlap: then parts of the plot are counted. */
+const MAX_MARKS = 300;
+
+/** Into how many equal parts a long plot is divided. */
+const PARTS = 168;
+
+/** Returns the marks within the range: each resize, or how many there are in each part, with ups above downs. */
+export function listMarksIn(marks: readonly Mark[], { from, to }: TimeRange): readonly Mark[] {
+  const inside = marks.filter(({ second }) => second >= from && second < to);
+  if (inside.length <= MAX_MARKS) return inside;
+  const partSeconds = (to - from) / PARTS;
+  const parts = Map.groupBy(inside, ({ second, isUp }) => `${Math.floor((second - from) / partSeconds)} ${isUp}`);
+  const most = Math.max(...[...parts.values()].map(({ length }) => length));
+  return [...parts].map(([key, { length }]) => {
+    const [index = "0", isUp = ""] = key.split(" ");
+    const second = from + Number(index) * partSeconds;
+    const text = `${formatSpan(second)}: ${length} resizes ${isUp === "true" ? "up" : "down"} in ${
+      formatSpan(partSeconds)
+    }`;
+    return { second, isUp: isUp === "true", text, bar: { toSecond: second + partSeconds, share: length / most } };
+  });
+}
+
+/** Returns the steps in the range; of too many, the means of equal parts. */
+export function listStepsIn(steps: Steps, range: TimeRange): Steps {
+  const { from, to } = range;
+  const before = steps.findLast(([second]) => second <= from);
+  const inside = steps.filter(([second]) => second > from && second < to);
+  const shown: Steps = [...before === undefined ? [] : [[from, before[1]] as const], ...inside];
+  return inside.length <= MAX_MARKS ? shown : listMeans(shown, range);
+}
+
+/** By time. A part in which there is no amount for a while is a gap. */
+function listMeans(steps: Steps, { from, to }: TimeRange): Steps {
+  const partSeconds = (to - from) / PARTS;
+  let index = 0;
+  return Array.from({ length: PARTS }, (_, part) => {
+    const [start, end] = [from + part * partSeconds, from + (part + 1) * partSeconds];
+    let [sum, isWhole] = [0, true];
+    for (let at = start; at < end;) {
+      while ((steps[index + 1]?.[0] ?? Infinity) <= at) index++;
+      const until = Math.min(end, steps[index + 1]?.[0] ?? end);
+      const amount = steps[index]?.[1] ?? null;
+      if (amount === null) isWhole = false;
+      else sum += amount * (until - at);
+      at = until;
+    }
+    return [start, isWhole ? sum / partSeconds : null] as const;
+  });
+}
+
 /** A limit this many times above everything else would flatten the plot. */
 const MAX_LIMIT_FACTOR = 2.5;
 
@@ -223,6 +296,10 @@ const CHART_TOP = 16;
 
 const CHART_BOTTOM = 330;
 
+/** More numbers would lie over each other. */
+const MAX_LABELS = 12;
+
+/** `candidates`: best first. The best have the number of their place. */
 export function drawCandidates(candidates: readonly ReportCandidate[]): string {
   const most = (read: (one: ReportCandidate) => number) => Math.max(...candidates.map(read), 0);
   const slacks = listTicks(most(({ slack }) => slack), { count: 6, base: 10 });
@@ -252,6 +329,9 @@ export function drawCandidates(candidates: readonly ReportCandidate[]): string {
     edge.length > 1 ? `<path class="front" d="M${edge.map(toPoint).join("L")}"/>` : "",
     ...behind.map(draw),
     ...front.map(draw),
+    ...candidates.slice(0, MAX_LABELS).map((one, index) =>
+      `<text class="tick" x="${at(toX(one.slack) + 8)}" y="${at(toY(one.resizesPerHour) - 6)}">${index + 1}</text>`
+    ),
     "</svg>",
   ].join("\n");
 }

@@ -1,13 +1,16 @@
 /** The data of the report, and how its texts and axes are written. */
 import type { Simulation } from "../../../simulate/simulate.ts";
+import type { UnknownResources } from "../../loads/loads.ts";
 
 export interface Report {
   /** The workload, or the file of the load. */
   readonly title: string;
-  /** One line below the title: the load. */
-  readonly about: string;
-  /** One per policy on the same load; the figures of the second are compared with the first. */
+  /** What it takes to make it again: name and value. */
+  readonly about: readonly (readonly [name: string, value: string])[];
+  /** One per policy on the same load, and those that are never resized. */
   readonly runs: readonly ReportRun[];
+  /** The resources of each container that no load has. */
+  readonly unknown: UnknownResources;
   /** What a sweep tried; empty without one. */
   readonly candidates: readonly ReportCandidate[];
 }
@@ -15,8 +18,12 @@ export interface Report {
 export interface ReportRun {
   /** The name of the policy. */
   readonly name: string;
-  /** With its series, which the plots need; about 1000 steps are enough. */
+  /** With its series, which the plots need: about 1000 steps, or 1000 a day. */
   readonly simulation: Simulation;
+  /** Without autoscalers: the other runs of its group are compared with it. */
+  readonly isBaseline: boolean;
+  /** The workload. */
+  readonly group: string;
   /** Second, and pods from then on; empty without a change. */
   readonly replicas: readonly (readonly [second: number, replicas: number])[];
 }
@@ -90,8 +97,15 @@ const TIME_STEPS = [
   2_592_000,
 ];
 
+/** A part of a run. */
+export interface TimeRange {
+  /** Seconds since the start of the run. */
+  readonly from: number;
+  readonly to: number;
+}
+
 /** Seconds at which a time axis is marked, at most `count` of them. */
-export function listTimes(seconds: number, count: number): readonly number[] {
-  const step = TIME_STEPS.find((one) => seconds / one <= count) ?? Math.ceil(seconds / count);
-  return Array.from({ length: Math.floor(seconds / step) + 1 }, (_, index) => index * step);
+export function listTimes({ from, to }: TimeRange, count: number): readonly number[] {
+  const step = TIME_STEPS.find((one) => (to - from) / one <= count) ?? Math.ceil((to - from) / count);
+  return Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, index) => from + index * step);
 }

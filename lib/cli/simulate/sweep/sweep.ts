@@ -2,7 +2,7 @@
 import type { NamedLoad } from "../../../simulate/load.ts";
 import { isRecord } from "../../../units/untrusted.ts";
 import { StartError } from "../../command/process.ts";
-import { selectLoads } from "../../loads/loads.ts";
+import { findUnknown, selectLoads } from "../../loads/loads.ts";
 import type { Manifest } from "../../manifests/files.ts";
 import type { ManifestObjects } from "../../manifests/objects.ts";
 import { formatNumber, formatQuantity, formatSpan } from "../../terminal/numbers.ts";
@@ -29,7 +29,15 @@ export async function sweep(
   const axes = (fields ?? []).length === 0 ? DEFAULT_AXES : (fields ?? []).map(parseAxis);
   const candidates = listCandidates(objects.manifests, axes);
   const { workloads, scaledObjects } = objects;
-  const trial: Trial = { workloads, scaledObjects, loads: shareLoads(objects, { named, seconds }), seed, seconds };
+  const unknown = findUnknown(named, listContainers(workloads));
+  const trial: Trial = {
+    workloads,
+    scaledObjects,
+    loads: shareLoads(objects, { named, seconds }),
+    unknown,
+    seed,
+    seconds,
+  };
   const count = workers ?? navigator.hardwareConcurrency;
   const lost = new Set<string>();
   const onLost = (error: unknown) => void lost.add(error instanceof Error ? error.message : String(error));
@@ -44,7 +52,7 @@ export async function sweep(
   if (scored.length === 0) throw new StartError(`Cannot sweep: no policy is valid: ${[...refused][0] ?? ""}`);
   const left = tried.length - scored.length;
   if (left > 0) writeError(`${left} of ${tried.length} policies are not valid and left out: ${[...refused][0]}`);
-  return rank(scored);
+  return rank(mergeAlike(scored));
 }
 
 async function tryWithProgress(
@@ -61,18 +69,22 @@ async function tryWithProgress(
 export function formatRanked(ranked: readonly Ranked[]): string {
   const rows = ranked.slice(0, MAX_SHOWN).map((one, index) => [
     String(index + 1),
-    one.isOnFront ? "*" : "",
     formatQuantity(one.slack, "cpu"),
     formatQuantity(one.under, "cpu"),
     formatSpan(one.throttledSeconds),
     formatNumber(one.oomKills),
     formatNumber(one.resizesPerHour),
+    one.bestIn.map((cost) => COST_NAMES[cost]).join(", "),
     one.name,
   ]);
-  const head = ["", "front", "slack", "under", "throttled", "OOM kills", "resizes/h", "policy"];
+  const head = ["", "slack", "under", "throttled", "OOM kills", "resizes/h", "best in", "policy"];
   const more = ranked.length > MAX_SHOWN ? `\n${ranked.length - MAX_SHOWN} more: -o json has all` : "";
-  return `${formatTable([head, ...rows], (column) => column > 0 && column < head.length - 1).join("\n")}${more}\n`;
+  const table = formatTable([head, ...rows], (column) => column < head.length - 2).join("\n");
+  return `Best policy first: ${RANKING}\n\n${table}${more}\n`;
 }
+
+/** How they are ranked. */
+export const RANKING = "fewest OOM kills, then the lowest sum of places in slack, throttled time and resizes";
 
 const MAX_SHOWN = 40;
 
@@ -80,8 +92,7 @@ function shareLoads(
   { workloads }: ManifestObjects,
   { named, seconds }: Pick<Sweep, "named" | "seconds">,
 ): Trial["loads"] {
-  const names = workloads.flatMap(({ pod }) => pod.spec?.containers.map(({ name }) => name) ?? []);
-  const loads = selectLoads(named, names);
+  const loads = selectLoads(named, listContainers(workloads));
   // Containers of one load share its memory, too.
   const shared = new Map(Object.values(loads).map((load) => [load, shareLoad(load, seconds)]));
   return Object.fromEntries(
@@ -90,6 +101,10 @@ function shareLoads(
       return one === undefined ? [] : [[name, one]];
     }),
   );
+}
+
+function listContainers(workloads: ManifestObjects["workloads"]): readonly string[] {
+  return workloads.flatMap(({ pod }) => pod.spec?.containers.map(({ name }) => name) ?? []);
 }
 
 /** One policy to be tried. */
@@ -253,9 +268,27 @@ const COSTS = ["slack", "throttledSeconds", "oomKills", "resizesPerHour"] as con
 
 type Cost = typeof COSTS[number];
 
+/** How a table calls a cost. */
+const COST_NAMES: Readonly<Record<Cost, string>> = {
+  slack: "slack",
+  throttledSeconds: "throttled",
+  oomKills: "OOM kills",
+  resizesPerHour: "resizes",
+};
+
 /** A policy with its place among the others. */
 export interface Ranked extends ReportCandidate {
   readonly under: number;
+  /** The costs in which no other is lower; of alike ones the first has it, and none where all are alike. */
+  readonly bestIn: readonly Cost[];
+}
+
+/** Policies with the same figures in all are one row with both names. */
+export function mergeAlike(scored: readonly Scored[]): readonly Scored[] {
+  const alike = Map.groupBy(scored, ({ name: _, ...totals }) => JSON.stringify(totals));
+  return [...alike.values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : [{ ...first, name: [first, ...others].map(({ name }) => name).join(" = ") }]
+  );
 }
 
 /**
@@ -265,8 +298,18 @@ export interface Ranked extends ReportCandidate {
 export function rank(scored: readonly Scored[]): readonly Ranked[] {
   const places = COSTS.map((cost) => toPlaces(scored, cost));
   const sums = new Map(scored.map((one, index) => [one, places.reduce((sum, list) => sum + (list[index] ?? 0), 0)]));
-  return scored.toSorted((a, b) => a.oomKills - b.oomKills || (sums.get(a) ?? 0) - (sums.get(b) ?? 0))
-    .map((one) => ({ ...one, isOnFront: !scored.some((other) => beats(other, one)) }));
+  const sorted = scored.toSorted((a, b) => a.oomKills - b.oomKills || (sums.get(a) ?? 0) - (sums.get(b) ?? 0));
+  const winners = COSTS.map((cost) => findWinner(sorted, cost));
+  return sorted.map((one) => ({
+    ...one,
+    isOnFront: !scored.some((other) => beats(other, one)),
+    bestIn: COSTS.filter((_, index) => winners[index] === one),
+  }));
+}
+
+function findWinner(sorted: readonly Scored[], cost: Cost): Scored | null {
+  const [least, most] = [Math.min(...sorted.map((one) => one[cost])), Math.max(...sorted.map((one) => one[cost]))];
+  return least === most ? null : sorted.find((one) => one[cost] === least) ?? null;
 }
 
 function beats(one: Scored, other: Scored): boolean {

@@ -12,6 +12,7 @@ import { parseAutoscaler } from "../../../resources/pod_resource_autoscaler/pars
 import type { Load, Loads } from "../../../simulate/load.ts";
 import { type ContainerRun, simulate } from "../../../simulate/simulate.ts";
 import { matches } from "../../../units/selector.ts";
+import { listUnknown, type UnknownResources, withoutUnknown } from "../../loads/loads.ts";
 import type { Manifest } from "../../manifests/files.ts";
 import { type ManifestObjects, withUid, type WorkloadObject } from "../../manifests/objects.ts";
 
@@ -21,6 +22,7 @@ export interface Trial {
   readonly scaledObjects: readonly ScaledObjectFacts[];
   /** By container name. */
   readonly loads: Readonly<Record<string, SharedLoad>>;
+  readonly unknown: UnknownResources;
   readonly seed: string;
   readonly seconds: number;
 }
@@ -77,9 +79,17 @@ export function tryPolicy(trial: Trial, manifests: readonly Manifest[]): Tried {
   if (!found.ok) return found;
   const loads = openLoads(trial);
   const runs = found.subjects.flatMap(({ pod, autoscalers: contenders, replicas, scaledObject }) =>
-    simulate({ autoscalers: contenders, pod, replicas, scaledObject, loads, seed, seconds }).containers
+    simulate({
+      autoscalers: withoutUnknown(contenders, trial.unknown),
+      pod,
+      replicas,
+      scaledObject,
+      loads,
+      seed,
+      seconds,
+    }).containers
   );
-  return { ok: true, totals: addUp(runs) };
+  return { ok: true, totals: addUp(runs, trial.unknown) };
 }
 
 function openLoads({ loads, seconds }: Trial): Loads {
@@ -94,11 +104,17 @@ function openLoads({ loads, seconds }: Trial): Loads {
   return Object.fromEntries(Object.entries(loads).map(([name, load]) => [name, open(load)]));
 }
 
-function addUp(runs: readonly ContainerRun[]): Totals {
+function addUp(runs: readonly ContainerRun[], unknown: UnknownResources): Totals {
   const add = (read: (run: ContainerRun) => number) => runs.reduce((sum, run) => sum + read(run), 0);
+  const addBoth = (figure: "slack" | "under") =>
+    add((run) => {
+      const missing = listUnknown(unknown, run.container);
+      const [cpu, memory] = [run.cpu[figure], run.memory[figure] / MIB_PER_MILLICORE];
+      return (missing.includes("cpu") ? 0 : cpu) + (missing.includes("memory") ? 0 : memory);
+    });
   return {
-    slack: add(({ cpu, memory }) => cpu.slack + memory.slack / MIB_PER_MILLICORE),
-    under: add(({ cpu, memory }) => cpu.under + memory.under / MIB_PER_MILLICORE),
+    slack: addBoth("slack"),
+    under: addBoth("under"),
     throttledSeconds: add(({ cpu }) => cpu.throttledSeconds),
     oomKills: add(({ oomKills }) => oomKills.length),
     resizesPerHour: add(({ resizesPerHour }) => resizesPerHour),

@@ -46,5 +46,12 @@ Deno.test("tryCandidates() ends the workers that it has started", async () => {
 
 function newTrial(): Trial {
   const load = loadOf((second) => ({ cpuMillicores: second < 600 ? 150 : 700 }));
-  return { workloads, scaledObjects: [], loads: { app: shareLoad(load, SECONDS) }, seed: "1", seconds: SECONDS };
+  return {
+    workloads,
+    scaledObjects: [],
+    loads: { app: shareLoad(load, SECONDS) },
+    unknown: {},
+    seed: "1",
+    seconds: SECONDS,
+  };
 }
