@@ -231,23 +231,26 @@ function findBlock(facts: ReplicaNeedsInput): TimedBlock | null {
   }
 }
 
-/** The entries of the window that still ask for more, or for fewer. */
-function explainWindow({ now, need, behavior, state }: ReplicaNeedsInput, direction: "up" | "down"): TimedBlock {
+/** The entries of the window that still ask for more, or for fewer: the first step can come before the last one. */
+function explainWindow(facts: ReplicaNeedsInput, direction: "up" | "down"): TimedBlock {
+  const { now, need, replicas, behavior, state } = facts;
   const windowMs = direction === "up"
     ? behavior?.scaleUp.windowMs ?? 0
     : behavior?.scaleDown.windowMs ?? DOWN_WINDOW_MS;
   const wanted = need ?? 0;
-  const others = (state.history?.needs ?? []).filter(({ at, replicas }) =>
-    at > now - windowMs && (direction === "down" ? replicas > wanted : replicas < wanted)
-  );
-  const newest = others.toSorted((a, b) => b.at - a.at)[0];
+  const isBeyond = (one: number, limit: number) => direction === "down" ? one > limit : one < limit;
+  const kept = (state.history?.needs ?? []).filter((one) => one.at > now - windowMs && isBeyond(one.replicas, wanted))
+    .toSorted((a, b) => b.at - a.at);
   const what = `the scale-${direction} window is ${formatAge(windowMs)}`;
-  if (newest === undefined) return { until: null, text: `${what}, and ends with the next check` };
-  const until = newest.at + windowMs;
-  const text =
-    `${what}, and ${formatCount(newest.replicas, "replica")} were needed ${formatAge(now - newest.at)} ago: ` +
-    `${wanted} can come at ${formatClock(until, now)} at the earliest, in ${formatWait(until - now)}`;
-  return { until, text };
+  const [last] = kept;
+  if (last === undefined) return { until: null, text: `${what}, and ends with the next check` };
+  const first = kept.find((one) => one.replicas === replicas || isBeyond(one.replicas, replicas ?? wanted)) ?? last;
+  const comesAt = ({ at }: { readonly at: number }) =>
+    `${formatClock(at + windowMs, now)} at the earliest, in ${formatWait(at + windowMs - now)}`;
+  const [other, final] = [direction === "down" ? "fewer" : "more", `${wanted} can come at ${comesAt(last)}`];
+  const text = `${what}, and ${formatCount(first.replicas, "replica")} were needed ${formatAge(now - first.at)} ago: ` +
+    (first === last ? final : `${other} can come at ${comesAt(first)}; ${final}`);
+  return { until: first.at + windowMs, text };
 }
 
 function explainCooldown({ now, state: { lastActiveAt }, cooldownMs }: ReplicaNeedsInput): TimedBlock {

@@ -250,7 +250,7 @@ function describeTriggers({ triggers }: WorkloadExplanation): readonly string[] 
     const says = error !== null ? `failed: ${error}` : isActive === null ? "" : isActive ? "active" : "not active";
     if (proposal === null) return [metricName, formatValue(type, value), target, "-", "-", "-", says];
     const { ratio, replicas, lo, hi, ready, unready, missing } = proposal;
-    const asks = lo === hi ? String(replicas) : `${replicas} (${lo} at maximum, ${hi} at initial)`;
+    const asks = lo === hi ? String(replicas) : `${replicas} (${lo} max, ${hi} initial)`;
     const others = [unready > 0 ? `, ${unready} unready` : "", missing > 0 ? `, ${missing} without usage` : ""];
     const pods = `${ready} ready${others.join("")}`;
     return [metricName, formatValue(type, value), target, ratio === null ? "-" : ratio.toFixed(2), asks, pods, says];

@@ -139,7 +139,8 @@ function run(
 
 /** Replicas that depend on usage that no load has would be invented. */
 function refuseUnknownTrigger(object: ScaledObjectFacts | null, unknown: UnknownResources): void {
-  const triggers = object?.scaledObject == null ? [] : listResourceTriggers(object.scaledObject);
+  const scaledObject = object?.scaledObject ?? null;
+  const triggers = scaledObject === null ? [] : listResourceTriggers(scaledObject);
   const found = triggers.find(({ type }) => Object.values(unknown).some((resources) => resources.includes(type)));
   if (object === null || found === undefined) return;
   throw new StartError(

@@ -77,7 +77,7 @@ Deno.test("formatManifest() says in comments what was seen, what it beat and wha
     text,
     "# Suggested for container app of deployment/web by what was seen: usage of 2 pods, watched",
   );
-  assertStringIncludes(text, "# CPU: at most 100m half of the time, 200m for 95 % of it, and 1,230m always.\n");
+  assertStringIncludes(text, "# CPU: at most 100m half of the time, 200m for 95 % of it, and 1,234m always.\n");
   assertStringIncludes(text, "# Memory: at most 100Mi half of the time, 200Mi for 95 % of it, and 1Gi always.\n");
   assertMatch(text, /^#\s+CPU slack +CPU under +throttled +memory slack +OOM kills +resizes\/h$/m);
   assertMatch(text, /^# this +42m +0\.5m +1m 30s +64Mi +0 +1\.5$/m);
