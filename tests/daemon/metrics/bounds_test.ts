@@ -160,7 +160,7 @@ Deno.test("createDaemon() makes no label of what servers and kubelets say (C53)"
   assertEquals(findFormatProblems(page), []);
   const labels = parseMetrics(page).flatMap(({ labels }) => Object.entries(labels));
   const known = [...ERROR_REASONS, ...BLOCK_REASONS, ...Object.values(WORDS).flat()];
-  const ours = ["shop", "web", "test", Deno.version.deno, "ok", "unreachable", "failed", "rate_limited"];
+  const ours = ["shop", "web", "test", "unknown", Deno.version.deno, "ok", "unreachable", "failed", "rate_limited"];
   const verbs = ["get", "watch", "patch", "post", "listed", "added", "modified"];
   // "none": the path of the server's version names no resource.
   const paths =
