@@ -34,6 +34,10 @@ const KEDA: Readonly<Record<string, Facts>> = JSON.parse(
 /** What KEDA's definition lacks: a workload's name is a DNS subdomain, and KEDA's takes escape sequences. */
 const OWN_BOUNDS: Readonly<Record<string, Schema>> = {
   "spec.scaleTargetRef.name": { maxLength: NAME_RULE.max, pattern: NAME_RULE.pattern.source },
+  "spec.advanced.scalingModifiers.formula": { maxLength: 4096 },
+  "spec.triggers": { maxItems: 50 },
+  "spec.triggers[].metadata": { maxProperties: 50 },
+  "spec.triggers[].metadata{}": { maxLength: 8192 },
 };
 
 for (const [kind, facts] of Object.entries(KEDA)) {
