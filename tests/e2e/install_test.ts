@@ -8,6 +8,7 @@ import { runPodfit } from "../support/podfit_process.ts";
 import { quickSpec, waitForLastChange } from "./support/autoscalers.ts";
 import { runCommand } from "./support/commands.ts";
 import { applyManifests, readPod, waitFor, waitForPods } from "./support/cluster.ts";
+import { PODFIT_IMAGE } from "./support/facts.ts";
 import { kubectl } from "./support/kubectl.ts";
 import { type Needs, scenario } from "./support/needs.ts";
 import { readSpecSize, recordPod } from "./support/patches.ts";
@@ -69,6 +70,7 @@ scenario("what the chart's leader decides is recorded through the API server's p
       explained.stdout,
       /^web has cpu\.requests 20m\. .*\nIt has this size because podfit changed cpu\.requests 10m -> 20m \S+ ago/,
     );
+    await assertPodsAreRefused(release);
     const recorded = await ask("record", "pod/web", "--for", RECORDED);
     assertEquals(recorded.code, 0, recorded.complaints.join("\n"));
     const lines = recorded.stdout.trim().split("\n").length;
@@ -81,6 +83,21 @@ scenario("what the chart's leader decides is recorded through the API server's p
     await release.uninstall();
   },
 });
+
+/** A pod that even knows the UID of podfit's pod, and asks it directly. */
+async function assertPodsAreRefused({ namespace, listPods }: Release): Promise<void> {
+  const [podfit] = await listPods();
+  assert(podfit !== undefined);
+  const { podIP } = podfit.status as { readonly podIP?: string };
+  const script = `const response = await fetch("http://${podIP}:8081/debug/records?latest=true", {
+    headers: { "podfit-pod-uid": "${podfit.metadata.uid}" },
+  });
+  console.log(response.status, await response.text());`;
+  const flags = `--image ${PODFIT_IMAGE} --image-pull-policy Never --restart Never --rm --attach --quiet --command`;
+  const args = ["run", "outsider", "-n", namespace, ...flags.split(" "), "--", "/podfit/deno", "eval", script];
+  const answer = await kubectl(args, { timeoutMs: 60_000 });
+  assertMatch(answer, new RegExp(`^403 Forbidden: the request comes from pod "${namespace}/outsider"`, "m"));
+}
 
 interface Mode {
   readonly values: Values;
