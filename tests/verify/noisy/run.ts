@@ -80,7 +80,7 @@ export async function runAttack({ attacks, workloads, windowMs, podfitArgs, say 
   const alone = await observe(observed);
   say(`${name}: alone, ${describe(alone)}`);
 
-  using attack = startAttacks(world, attacks, windowMs);
+  using attack = startAttacks(world, { names: attacks, forMs: windowMs, say });
   const attacked = await observe(observed);
   say(`${name}: attacked, ${describe(attacked)}`);
   const ending = podfit.code === null ? null : `code ${podfit.code}: ${podfit.tail()}`;
@@ -113,11 +113,18 @@ function startPodfit(
 
 function startAttacks(
   world: NoisyWorld,
-  names: readonly string[],
-  forMs: number,
+  { names, forMs, say }: {
+    readonly names: readonly string[];
+    readonly forMs: number;
+    readonly say: (text: string) => void;
+  },
 ): { readonly end: () => void } & Disposable {
   const ending = new AbortController();
-  for (const name of names) void ATTACKS[name]?.run(world, { forMs, signal: ending.signal });
+  for (const name of names) {
+    ATTACKS[name]?.run(world, { forMs, signal: ending.signal }).catch((error: unknown) => {
+      if (!ending.signal.aborted) say(`attack ${name} failed: ${error}`);
+    });
+  }
   const end = () => ending.abort();
   return { end, [Symbol.dispose]: end };
 }
