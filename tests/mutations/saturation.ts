@@ -104,7 +104,7 @@ export const SATURATION: Mutations = {
       in: "keepStreaksOverPatch",
       find: 'changes.every((key) => key.startsWith("cpu.")) ? keepMemoryStreaks(streaks) : NO_STREAKS',
       replace: "changes.length > 9 ? keepMemoryStreaks(streaks) : NO_STREAKS",
-      test: "decideSize() keeps memory's streak over the resizes that a saturated CPU brings, and fills it (L22)",
+      test: "decideSize() keeps memory's streak over the resizes that a saturated CPU brings, and fills it (L3, L22)",
     },
   ],
   L23: [

@@ -59,6 +59,15 @@ Deno.test("a lane holds at most max / (lanes + 1) slots or four, so that a new l
   assertEquals(held.length, 32 + 21);
 });
 
+Deno.test("tryAcquire() gives a lane its share at most, and counts what it gave (R50)", () => {
+  const limit = new Semaphore(64, { isShared: true });
+  for (let index = 0; index < 32; index++) assert(limit.tryAcquire("tarpit") !== null, `${index}`);
+  assertEquals(limit.tryAcquire("tarpit"), null);
+  const other = limit.tryAcquire("other");
+  assert(other !== null);
+  other[Symbol.dispose]();
+});
+
 Deno.test("whatever lanes do, none holds more than its share when it gets a slot, and none waits while it may have one", async () => {
   const step = fc.record({
     lane: fc.nat(20),

@@ -32,6 +32,8 @@ const REFUSED: readonly (readonly [address: string, why: string])[] = [
   ["::::", "is not an IP address"],
   ["fe80::1%eth0", "is not an IP address"],
   ["[fd00::1]", "is not an IP address"],
+  // A URL would take the address for the name of a user, and what follows for the host.
+  ["::1]@evil.example/[", "is not an IP address"],
   // A URL would take these for 127.0.0.1.
   ["2130706433", "is not an IP address"],
   ["0x7f.1", "is not an IP address"],

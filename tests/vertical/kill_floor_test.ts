@@ -3,7 +3,9 @@
  * Clauses: L12, L14.
  */
 import { assertEquals } from "#assert";
+import type { ContainerCase } from "../../lib/model/decision.ts";
 import { decideSize } from "../../lib/vertical/decide.ts";
+import { computeKillFloor } from "../../lib/vertical/oom.ts";
 import {
   container,
   input,
@@ -107,6 +109,15 @@ for (const [sentence, hours, isAnswered, expected] of FOUND) {
     assertEquals(bytes, hours > 24 ? 0 : 256 * MI * (isAnswered ? 1 : 1.2));
   });
 }
+
+Deno.test("computeKillFloor() ends a floor at its time, and not after it (L12)", () => {
+  const found = [-1, 0, 1].map((afterMs) => {
+    const containerState = { killFloor: { bytes: 200 * MI, until: START } };
+    const given = { containerState, container: { name: "main" }, input: { now: START + afterMs } };
+    return computeKillFloor(given as unknown as ContainerCase);
+  });
+  assertEquals(found, [200 * MI, 0, 0]);
+});
 
 Deno.test("decideSize() keeps of a limit what siblings that were killed need (L14)", () => {
   const story = new Story({ contenders: [LIMITS], load: IDLE });

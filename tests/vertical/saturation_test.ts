@@ -198,7 +198,7 @@ const WITH_MEMORY = [
   }),
 ];
 
-Deno.test("decideSize() keeps memory's streak over the resizes that a saturated CPU brings, and fills it (L22)", () => {
+Deno.test("decideSize() keeps memory's streak over the resizes that a saturated CPU brings, and fills it (L3, L22)", () => {
   const held = new Held({ sides: WITH_MEMORY, cooldownMs: SECOND });
   held.poll({ cpu: 190, share: 0 });
   const first = held.poll({ cpu: 190, share: 0.6 });

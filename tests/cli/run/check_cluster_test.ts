@@ -20,8 +20,12 @@ Deno.test("checkCluster() lets pass a list, and a 403, which heals once the righ
 
 Deno.test("checkCluster() asks for ScaledObjects where replicas are set, and there alone (R1)", async () => {
   let isDefined = false;
-  const answer = (request: Request) =>
-    isDefined || !request.url.includes("keda.sh/") ? Response.json({ items: [] }) : new Response("no", { status: 404 });
+  const limits = new Set<string | null>();
+  const answer = (request: Request) => {
+    limits.add(new URL(request.url).searchParams.get("limit"));
+    const isKnown = isDefined || !request.url.includes("keda.sh/");
+    return isKnown ? Response.json({ items: [] }) : new Response("no", { status: 404 });
+  };
   await using api = serveApi(answer);
   await using server = await open(api.origin);
   assertEquals(await checkCluster(server, null), null);
@@ -40,6 +44,7 @@ Deno.test("checkCluster() asks for ScaledObjects where replicas are set, and the
     `${PATH}/namespaces/a/podresourceautoscalers`,
     "/apis/keda.sh/v1alpha1/namespaces/a/scaledobjects",
   ]);
+  assertEquals([...limits], ["1"], "one object is enough to see that the kind is there");
 });
 
 Deno.test("checkCluster() waits for a server that does not answer as long as it may, and not after its signal", async () => {

@@ -139,6 +139,7 @@ Deno.test("read() gives an API server that does not answer 12 s (R30)", async ()
 const DISCOVERED = {
   kind: "APIResourceList",
   resources: [
+    { name: "rollouts/restart", kind: "Rollout", namespaced: true },
     { name: "rollouts", kind: "Rollout", namespaced: true },
     { name: "rollouts/scale", kind: "Scale", namespaced: true },
     { name: "jobs", kind: "Job", namespaced: true },
@@ -172,6 +173,14 @@ Deno.test("read() finds a kind without a scale, and one that is not there, out b
     const none = await open([answer]).read({ ...ROLLOUT, kind: "Nothing" });
     assert(none.kind === "obstacle" && none.blocker.kind === "check");
     assertStringIncludes(none.blocker.message, "no such kind");
+  }
+});
+
+Deno.test("read() takes a discovery without a list of kinds for one that has no such kind (R6)", async () => {
+  for (const resources of [undefined, null, {}]) {
+    const reading = await open([json({ kind: "APIResourceList", resources })]).read(ROLLOUT);
+    assert(reading.kind === "obstacle" && reading.blocker.kind === "check", JSON.stringify(reading));
+    assertStringIncludes(reading.blocker.message, "the API server has no such kind");
   }
 });
 
