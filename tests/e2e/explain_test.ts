@@ -65,10 +65,11 @@ scenario("explain says of pods on a real cluster why they have their sizes, and 
       /ago \(.*\) {2}memory\.requests 64Mi -> 96Mi {2}because memory\.requests at 1\d\d %, capped by step; in force after \d/,
     );
     assertMatch(grown, /At the earliest: [\d: -]+Z, in \d+m/);
+    // Within the 5 s of its cooldown, that blocks it too.
     const bound = await explainUntil(ask, await nameOf("bound"), /AtBound/);
     assertMatch(
       bound,
-      /^bound-\S+ has memory\.requests 96Mi\. podfit wants \S+\. Blocked, with no known end: it is at its bound \(AtBound\)\.\nIt has this size because podfit changed memory\.requests 64Mi -> 96Mi /,
+      /^bound-\S+ has memory\.requests 96Mi\. podfit wants \S+\. Blocked, with no known end: it is at its bound \(AtBound\)(; [^.\n]+)?\.\nIt has this size because podfit changed memory\.requests 64Mi -> 96Mi /,
     );
     const same = await explainUntil(ask, await nameOf("same"), /QoSInvariantBlocked/);
     assertMatch(
