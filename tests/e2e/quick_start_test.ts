@@ -16,7 +16,11 @@ scenario("the README's way from source ends in a visible resize", {
     const atEnd = "kubectl delete --ignore-not-found --wait=false -f deploy/quickstart.yaml";
     const { code, output } = await runInShell(await readCommands(), { atEnd });
     assertEquals(code, 0, output);
-    assertMatch(output, /^hello +True +True +(true|false) +false +\d+s +cpu\./m, output);
+    assertMatch(
+      output,
+      /^hello +hello +(True|False) +True +True +(true|false) +false +\S+ +balanced +\d+s +cpu\./m,
+      output,
+    );
     assertStringIncludes(output, "PodResourceAutoscalerScaleUp");
     assertStringIncludes(output, "Scaled up container");
     const after = /^(\{"limits".*\})\n(\d+)$/m.exec(output);

@@ -34,7 +34,11 @@ scenario("C54 the README's installation, command by command, ends in a resize an
     const script = commands.join("\n").replaceAll("registry.example/podfit", "localhost/podfit");
     const { code, output } = await runInShell(script, { atEnd: AT_END });
     assertEquals(code, 0, output);
-    assertMatch(output, /^hello +True +True +(true|false) +false +\d+s +cpu\./m, output);
+    assertMatch(
+      output,
+      /^hello +hello +(True|False) +True +True +(true|false) +false +\S+ +balanced +\d+s +cpu\./m,
+      output,
+    );
     assertStringIncludes(output, "Scaled up container");
     assertMatch(output, /daemon set "podfit" successfully rolled out/);
     await waitForNothingLeft({ name: "podfit", namespace: "podfit" });
