@@ -137,7 +137,6 @@ async function coverTests(
       if (result.kind === "covered" && result.isPassed) tests.push(result);
     }
   });
-  Deno.writeTextFileSync("/tmp/mx/cov.json", JSON.stringify(tests)); // DEV
   return tests;
 }
 
