@@ -131,7 +131,7 @@ async function coverTests(
   await shareOut(chunks, async (chunk, copy) => {
     const job: CoverJob = { kind: "cover", files: chunk, blocks };
     const results = await copy.runJob(job, signal);
-    if (results.at(-1)?.kind !== "ended") throw new Error(`Cannot run all tests of ${chunk.join(", ")}`);
+    // A test that hangs in the changed copy ends its process. It and those after it see no mutant, and the others count.
     for (const result of results) {
       if (result.kind === "fault") throw new Error(result.why);
       if (result.kind === "covered" && result.isPassed) tests.push(result);
