@@ -116,8 +116,8 @@ async function main(): Promise<void> {
   switches.podfitRound = () => {
     if (++rounds <= maxRounds) return;
     // Who catches this and goes on would do so for ever.
-    if (rounds > 2 * maxRounds && underTest !== null) {
-      write({ kind: "killed", ...underTest, why: ENDLESS });
+    if (rounds > 2 * maxRounds) {
+      if (underTest !== null) write({ kind: "killed", ...underTest, why: ENDLESS });
       Deno.exit(0);
     }
     throw new Error(ENDLESS);

@@ -29,6 +29,9 @@ Deno.test({ name: "next() begins again", fn: async (t) => {
 } });
 Deno.test("next() fails (C4)", async (t) => { await t.step("in a step", () => expect(next(1) === 3)); });
 Deno.test.ignore("next() is ignored (C5)", () => {});`,
+  "tests/endless_test.ts": `Deno.test("goes on for ever", () => {
+  for (;;) { try { globalThis.podfitRound?.(); } catch { /* goes on */ } }
+});`,
 };
 
 async function run(job: CoverJob | MutantJob): Promise<readonly Result[]> {
@@ -80,6 +83,11 @@ Deno.test("a job that covers says of each test which clauses it names, which blo
     { key: "tests/a_test.ts\nnext() fails (C4)", clauses: ["C4"], isPassed: false, blocks: [0] },
     "ended",
   ]);
+});
+
+Deno.test("a job that covers ends at a test that catches its own end, with what came before it", async () => {
+  const results = await run({ kind: "cover", files: ["tests/a_test.ts", "tests/endless_test.ts"], blocks: 2 });
+  assertEquals(results.map((one) => one.kind === "covered" ? one.file : one.kind), Array(3).fill("tests/a_test.ts"));
 });
 
 Deno.test("a job with mutants says which a test notices, and which none", async () => {
