@@ -8,7 +8,7 @@ import { createDaemon, type DaemonOptions } from "../../daemon/daemon.ts";
 import type { OnFailure } from "../../daemon/health.ts";
 import { createMetrics } from "../../daemon/metrics/metrics.ts";
 import type { EvaluationSink } from "../../daemon/pods/controller.ts";
-import { createFlightRecorder } from "../../daemon/recorder.ts";
+import { createFlightRecorder, type FlightRecorder } from "../../daemon/recorder.ts";
 import { createHandler, debugRoutes } from "../../daemon/server/routes.ts";
 import { createReplicasManager } from "../../daemon/replicas/manager.ts";
 import type { ReplicasEvaluation, ReplicasSink } from "../../daemon/replicas/reports.ts";
@@ -51,13 +51,10 @@ export async function openWorld(world: WorldOptions): Promise<World> {
   await using building = new AsyncDisposableStack();
   const options: ClusterOptions = { clock, seed: "demo", nodes: [scene.node] };
   const comparison = building.use(await startCluster(options));
-  const flightRecorder = createFlightRecorder(clock);
-  const records = createHandler([debugRoutes(flightRecorder, null)]);
-  const createProxy: ClusterOptions["createProxy"] = () => async ({ plural, name, path }, { url, signal }) =>
-    plural === "pods" && name === `${PODFIT.name}:${PODFIT.port}`
-      ? await records(new Request(`http://podfit/${path}${new URL(url).search}`, { signal }))
-      : new Response("Only podfit's records are reached through this API server\n", { status: 503 });
-  const cluster = building.use(await startCluster({ ...options, createProxy }));
+  // Records are kept only where somebody can read them.
+  const flightRecorder = isServed ? createFlightRecorder(clock) : null;
+  const proxy = flightRecorder === null ? {} : { createProxy: createRecordsProxy(flightRecorder) };
+  const cluster = building.use(await startCluster({ ...options, ...proxy }));
   const serve: Transport = (request) => {
     const { pathname, origin } = new URL(request.url);
     return pathname === "/kubeconfig"
@@ -76,7 +73,7 @@ export async function openWorld(world: WorldOptions): Promise<World> {
     sinks: [onEvaluation],
     replicasSink: scene.hasReplicas ? { onPass } : null,
     onTrouble,
-    flightRecorder,
+    ...(flightRecorder !== null && { flightRecorder }),
   }));
   const failures = [daemon.failed];
   if (scene.hasReplicas) failures.push(building.use(runComparisonDaemon(comparison, { clock, building })).failed);
@@ -121,6 +118,15 @@ function toKubeconfig(origin: string) {
 }
 
 const PODFIT = { name: "podfit-demo", port: 8081 } as const;
+
+/** Returns the `pods/proxy` of the API server: it reaches the records of podfit, and nothing else. */
+function createRecordsProxy(flightRecorder: FlightRecorder): NonNullable<ClusterOptions["createProxy"]> {
+  const records = createHandler([debugRoutes(flightRecorder, null)]);
+  return () => async ({ plural, name, path }, { url, signal }) =>
+    plural === "pods" && name === `${PODFIT.name}:${PODFIT.port}`
+      ? await records(new Request(`http://podfit/${path}${new URL(url).search}`, { signal }))
+      : new Response("Only podfit's records are reached through this API server\n", { status: 503 });
+}
 
 /** The pod that `podfit explain` looks for: it runs nothing, and the API server answers for it. */
 async function addPodfit({ client }: Cluster): Promise<void> {
