@@ -136,6 +136,9 @@ class NamespaceObjects {
 
   /** Returns the objects that begin or cease to count. */
   put(entry: ObjectEntry): readonly ObjectEntry[] {
+    // Most changes are of the status alone.
+    const before = this.#entries.get(entry.uid);
+    if (before?.bytes === entry.bytes && compareAge(before, entry) === 0) return [];
     this.#take(entry.uid);
     this.#entries.set(entry.uid, entry);
     this.#bytes += entry.bytes;
