@@ -9,6 +9,7 @@ import type { ApiClient } from "../../kube/client.ts";
 import { toApiError } from "../../kube/errors.ts";
 import { AnswerCache, type CacheableAnswer } from "../../runtime/cache.ts";
 import type { Clock } from "../../runtime/clock.ts";
+import { findAddressPurpose, LOOPBACK } from "../../units/address.ts";
 import type { Access, CheckReader } from "./reader_access.ts";
 
 /** The header with the UID of podfit's pod. */
@@ -50,7 +51,8 @@ export function createRecordsAccess(options: RecordsAccessOptions): CheckRecords
     if (checkReader !== null && authorization !== null) return await checkReader(authorization, RECORDS_PATH);
     if (given === null || !isSame(given, podUid)) return { kind: "outsider", why: BY_PROXY };
     const from = address === null ? "" : toPlainAddress(address);
-    if (from === "" || LOOPBACK.test(from)) return { kind: "outsider", why: BY_PROXY };
+    // A trigger of a ScaledObject could ask podfit's own address.
+    if (from === "" || findAddressPurpose(from) === LOOPBACK) return { kind: "outsider", why: BY_PROXY };
     try {
       const pod = await pods.get(from, () => ask(from));
       return pod === null
@@ -64,9 +66,6 @@ export function createRecordsAccess(options: RecordsAccessOptions): CheckRecords
 }
 
 export const RECORDS_PATH = "/debug/records";
-
-/** A trigger of a ScaledObject could ask podfit's own address. */
-const LOOPBACK = /^(127\.|::1$)/;
 
 const BY_PROXY =
   "records are read through the API server (pods/proxy), by podfit explain, top and record of this version";
