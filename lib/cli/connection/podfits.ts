@@ -167,7 +167,7 @@ async function findOwners(
   ]);
   const all = accounts.length === 0 ? outside : outside.filter(({ account }) => accounts.includes(account));
   const releases = Map.groupBy(all.filter(({ mode }) => mode === "central"), toRelease);
-  const leaders = await Promise.all([...releases.values()].map((pods) => orderByLead(server, pods, signal)));
+  const leaders = await Promise.all([...releases.values()].map((pods) => findLeaders(server, pods, signal)));
   const node = getField(object, "spec", "nodeName");
   const agents = all.filter((one) => one.mode === "node-local" && (object === null || one.node === node));
   const owners = [...leaders.flat(), ...agents];
@@ -218,7 +218,7 @@ async function listPodfits(
 }
 
 /** Resolves to the holder of the Lease alone, or to all pods where the Lease may not be read or names none of them. */
-async function orderByLead(
+async function findLeaders(
   server: Server,
   pods: readonly PodfitPod[],
   signal: AbortSignal,

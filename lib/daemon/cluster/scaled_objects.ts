@@ -92,14 +92,6 @@ export class ScaledObjectCache {
     for (const listener of this.#listeners) listener.onObjectGone(before);
   }
 
-  /** `all`: every object of the namespace, `null` = of all namespaces. */
-  replaceObjects(namespace: string | null, all: readonly ScaledObjectFacts[]): void {
-    replaceAllObjects({ known: this.#objects.listWithin(namespace), all }, {
-      set: (one) => this.setObject(one),
-      remove: (one) => this.removeObject(one),
-    });
-  }
-
   setHpa(hpa: HpaFacts): void {
     const before = this.findHpa(hpa);
     this.#hpas.set(hpa.namespace, hpa.uid, hpa);
@@ -119,7 +111,7 @@ export class ScaledObjectCache {
     this.#notifyObjectsOf(namespace, before.target);
   }
 
-  /** As for objects. */
+  /** `all`: every HPA of the namespace, `null` = of all namespaces. */
   replaceHpas(namespace: string | null, all: readonly HpaFacts[]): void {
     replaceAllObjects({ known: this.#hpas.listWithin(namespace), all }, {
       set: (one) => this.setHpa(one),
@@ -136,17 +128,6 @@ export class ScaledObjectCache {
   removeAuthentication(facts: Pick<AuthenticationFacts, "kind" | "namespace" | "name">): void {
     this.#authentications.delete(toAuthenticationPlace(facts), facts.name);
     this.#notifyUsersOf(facts);
-  }
-
-  /** As for objects. */
-  replaceAuthentications(
-    { kind, namespace }: { readonly kind: AuthenticationFacts["kind"]; readonly namespace: string | null },
-    all: readonly AuthenticationFacts[],
-  ): void {
-    replaceAllObjects({ known: this.listAuthentications(kind, namespace), all }, {
-      set: (one) => this.setAuthentication(one),
-      remove: (one) => this.removeAuthentication(one),
-    });
   }
 
   #moveTarget(before: ScaledObjectFacts | null, after: ScaledObjectFacts | null): void {
