@@ -2,6 +2,7 @@
 import { UNLIMITED } from "../../lib/resources/pod_resource_autoscaler/status.ts";
 import type { AutoscalerFacts, Resolution } from "../../lib/daemon/cluster/facts.ts";
 import type { StatusSources } from "../../lib/daemon/status/facts.ts";
+import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import { policy, START } from "./builders.ts";
 
 /** No selector, and no pod. */
@@ -15,9 +16,22 @@ export const UNRESOLVED: Resolution = {
 };
 
 export function autoscalerFacts(overrides: Partial<AutoscalerFacts> = {}): AutoscalerFacts {
-  const { uid, namespace, name, generation } = policy();
-  const facts = { uid, namespace, name, generation, resourceVersion: "1", problems: [], warnings: [], status: {} };
-  return { ...facts, autoscaler: policy(), ...overrides };
+  return { ...toAutoscalerFacts(policy()), ...overrides };
+}
+
+export function toAutoscalerFacts(autoscaler: Autoscaler): AutoscalerFacts {
+  const { uid, namespace, name, generation } = autoscaler;
+  return {
+    uid,
+    namespace,
+    name,
+    generation,
+    resourceVersion: "1",
+    autoscaler,
+    problems: [],
+    warnings: [],
+    status: {},
+  };
 }
 
 export function statusSources(overrides: Partial<StatusSources> = {}): StatusSources {

@@ -21,13 +21,19 @@ Deno.test("explain says of a pod just resized what was changed, why, and how lon
   await assertScreens("pod-resized", show(run));
 });
 
-Deno.test("explain names what blocks a pod in cooldown, and when it ends", async () => {
-  await using run = await ExplainRun.start({ spec: { bounds: { cpu: { requests: { max: "1500m" } } } } });
+/** A minute after its first resize, the pod wants more. */
+async function startInCooldown(): Promise<ExplainRun> {
+  const run = await ExplainRun.start({ spec: { bounds: { cpu: { requests: { max: "1500m" } } } } });
   await run.advance(30);
   run.use(300);
   await run.resized(1);
   run.use(1900);
   await run.advance(60);
+  return run;
+}
+
+Deno.test("explain names what blocks a pod in cooldown, and when it ends", async () => {
+  await using run = await startInCooldown();
   await assertScreens("pod-cooldown", show(run));
   assertEquals(run.text(), await readPage("explain"));
   const [container] = run.explain().containers;
@@ -38,12 +44,7 @@ Deno.test("explain names what blocks a pod in cooldown, and when it ends", async
 });
 
 Deno.test("explain says of a pod at its bound which one it is, and that waiting does not end it", async () => {
-  await using run = await ExplainRun.start({ spec: { bounds: { cpu: { requests: { max: "1500m" } } } } });
-  await run.advance(30);
-  run.use(300);
-  await run.resized(1);
-  run.use(1900);
-  await run.advance(60);
+  await using run = await startInCooldown();
   await run.resized(2);
   await run.advance(200);
   await assertScreens("pod-at-bound", show(run));
@@ -79,12 +80,7 @@ Deno.test("explain says of a pod whose autoscaler only recommends what it has an
 });
 
 Deno.test("explain counts from the newest record where podfit's clock is ahead of this computer's", async () => {
-  await using run = await ExplainRun.start({ spec: { bounds: { cpu: { requests: { max: "1500m" } } } } });
-  await run.advance(30);
-  run.use(300);
-  await run.resized(1);
-  run.use(1900);
-  await run.advance(60);
+  await using run = await startInCooldown();
   const { answer, at } = run.explain();
   const late = explainPod(run.lines.pod("web"), { now: at - 3_600_000 });
   assertEquals([late?.now, late?.answer], [at, answer]);

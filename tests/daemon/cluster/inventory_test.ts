@@ -5,6 +5,7 @@ import type { AutoscalerFacts, WorkloadFacts } from "../../../lib/daemon/cluster
 import { ClusterCache } from "../../../lib/daemon/cluster/cache.ts";
 import { parseSelector, type Selector } from "../../../lib/units/selector.ts";
 import { container, pod, policy } from "../../support/builders.ts";
+import { toAutoscalerFacts } from "../../support/status_sources.ts";
 
 class Book {
   readonly told: string[] = [];
@@ -31,19 +32,7 @@ class Book {
 }
 
 function autoscaler(overrides: Partial<Autoscaler> = {}): AutoscalerFacts {
-  const one = policy(overrides);
-  const { uid, namespace, name, generation } = one;
-  return {
-    uid,
-    namespace,
-    name,
-    generation,
-    resourceVersion: "1",
-    autoscaler: one,
-    problems: [],
-    warnings: [],
-    status: {},
-  };
+  return toAutoscalerFacts(policy(overrides));
 }
 
 function selector(app: string): Selector {

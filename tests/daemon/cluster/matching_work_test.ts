@@ -10,6 +10,7 @@ import { listContainers, type PodFacts } from "../../../lib/model/pod.ts";
 import type { RunQueued } from "../../../lib/runtime/event_loop.ts";
 import { matches, parseSelectorText } from "../../../lib/units/selector.ts";
 import { container, pod, policy } from "../../support/builders.ts";
+import { toAutoscalerFacts } from "../../support/status_sources.ts";
 
 function selector(text: string) {
   const parsed = parseSelectorText(text, "");
@@ -18,21 +19,6 @@ function selector(text: string) {
 }
 
 const EVERY = { containerName: "*", isWildcard: true };
-
-function toFacts(autoscaler: Autoscaler): AutoscalerFacts {
-  const { uid, namespace, name, generation } = autoscaler;
-  return {
-    uid,
-    namespace,
-    name,
-    generation,
-    resourceVersion: "1",
-    autoscaler,
-    problems: [],
-    warnings: [],
-    status: {},
-  };
-}
 
 /** A queue of slices that the test runs one by one. */
 class Slices {
@@ -81,7 +67,7 @@ function countReads(
     const name = `a-${String(index).padStart(4, "0")}`;
     const own = { name, uid: name, key: name, target: null, selector: selector("app=web"), ...toAutoscaler(index) };
     count.reads = 0;
-    cache.setAutoscaler(counted(toFacts(policy(own)), count));
+    cache.setAutoscaler(counted(toAutoscalerFacts(policy(own)), count));
     return count.reads;
   });
 }
@@ -116,7 +102,9 @@ function crowded() {
   });
   const own = (index: number, overrides: Partial<Autoscaler> = {}) => {
     const name = `a-${String(index).padStart(2, "0")}`;
-    return toFacts(policy({ name, uid: name, key: name, target: null, selector: selector("app=web"), ...overrides }));
+    return toAutoscalerFacts(
+      policy({ name, uid: name, key: name, target: null, selector: selector("app=web"), ...overrides }),
+    );
   };
   return { slices, changed, cache, own };
 }
@@ -301,7 +289,7 @@ Deno.test("matching step by step and in slices finds what asking every autoscale
             isWildcard: containerName === "*",
             selector: selector(step.selector),
           });
-          cache.setAutoscaler(toFacts(one));
+          cache.setAutoscaler(toAutoscalerFacts(one));
           known.set(step.index, one);
         }
       }
