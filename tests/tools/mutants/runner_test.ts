@@ -32,6 +32,8 @@ Deno.test.ignore("next() is ignored (C5)", () => {});`,
   "tests/endless_test.ts": `Deno.test("goes on for ever", () => {
   for (;;) { try { globalThis.podfitRound?.(); } catch { /* goes on */ } }
 });`,
+  "tests/busy_test.ts": `for (let i = 0; i < 1_000_000; i++) globalThis.podfitRound?.();
+Deno.test("works while it loads", () => {});`,
 };
 
 async function run(job: CoverJob | MutantJob): Promise<readonly Result[]> {
@@ -117,6 +119,13 @@ Deno.test("a job ends after what spoils the next run, what catches its own end, 
   ]);
   assertEquals(describe(await run(toJob([4, 1]))), ["begun 4", "killed 4: next() begins again"]);
   assertEquals(describe(await run(toJob([5, 1]))), ["begun 5"]);
+});
+
+Deno.test("a file that works while it loads is not held to the limit of the test before it", async () => {
+  const job = toJob([0]);
+  const busy = { file: "tests/busy_test.ts", key: "tests/busy_test.ts\nworks while it loads", rounds: 0, ms: 1 };
+  const runs = job.runs.map(({ id, tests }) => ({ id, tests: [...tests, busy] }));
+  assertEquals(describe(await run({ ...job, runs })), ["begun 0", "missed 0: ", "ended"]);
 });
 
 Deno.test("a job that names a test or a file that is not there has a fault", async () => {
