@@ -1,6 +1,6 @@
 /**
- * Do the project's files agree with each other? The Deno version, permissions, and that reasons, metrics, flags and
- * variables stand where people look for them: in the README and in the contract.
+ * Do the project's files agree with each other? The Deno version, permissions, and that reasons and metrics stand
+ * where people look for them: in the README and in the contract.
  */
 import { assert, assertEquals, assertMatch } from "#assert";
 import { FLAGS, VARIABLES } from "../lib/cli/run/flags.ts";
@@ -114,15 +114,6 @@ Deno.test("every metric stands in the README with its labels, and no other (C52)
   }
   const names = rows.flatMap((row) => listCode(row.split("|")[1] ?? ""));
   assertEquals(names.filter((name) => !known.some((family) => family.name === name)), []);
-});
-
-Deno.test("every flag and every variable stands in the README, and no other", async () => {
-  const rows = tableOf(await readText("README.md"), "| flag | variable ");
-  const flags = rows.flatMap((row) => listCode(row.split(" | ")[0] ?? "")).map((code) => code.split(" ")[0] ?? "");
-  const variables = rows.flatMap((row) => listCode(row.split(" | ")[1] ?? ""));
-  assertEquals(flags.sort(), [...Object.values(FLAGS).map(({ flag }) => flag), "--version"].sort());
-  const known = [...Object.values(FLAGS).map(({ variable }) => variable), ...Object.keys(VARIABLES)];
-  assertEquals(variables.sort(), known.sort());
 });
 
 Deno.test("the project's files name no folder outside of the project", async () => {

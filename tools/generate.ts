@@ -1,6 +1,6 @@
 /**
- * Writes the typed Kubernetes API, lib/api/kubernetes.ts, autoscaler.ts and scaled_object.ts, from the committed
- * OpenAPI document and the CRDs.   deno task generate [--fetch | --check]
+ * Writes what is generated: the typed Kubernetes API (lib/api) from the committed OpenAPI document and the CRDs, the
+ * pages of docs/reference, and the JSON schemas of the CRDs.   deno task generate [--fetch | --check]
  *   --fetch  first refresh lib/api/openapi/kubernetes.json from the API server that kubectl reaches
  *   --check  write nothing; fail when a written file differs from what would be generated
  */
@@ -17,6 +17,7 @@ import {
   toReachable,
   toTypedDocument,
 } from "./openapi.ts";
+import { generatePages } from "./reference/pages.ts";
 
 /** What is kept of each document below `/openapi/v3`. */
 const SOURCES: { readonly [endpoint: string]: Operations } = {
@@ -112,7 +113,7 @@ const SCALED_OBJECT = "crds/scaledobject.yaml";
 const AUTHENTICATIONS = ["crds/triggerauthentication.yaml", "crds/clustertriggerauthentication.yaml"];
 const ROOT = new URL("../", import.meta.url);
 
-/** File -> text of every generated TypeScript file. */
+/** File -> text of every generated file. */
 export async function generate(): Promise<Map<string, string>> {
   const kubernetes = await readDocument();
   const autoscaler = await readCrd(AUTOSCALER);
@@ -133,6 +134,7 @@ export async function generate(): Promise<Map<string, string>> {
     ["lib/api/kubernetes.ts", await toTypes(kubernetes, NAMED, { source: DOCUMENT })],
     ["lib/api/autoscaler.ts", await toTypes(documents.autoscaler, readCrdRoots(autoscaler), { source: AUTOSCALER })],
     ["lib/api/scaled_object.ts", await toTypes(documents.scaledObject, roots, { source: sources })],
+    ...await generatePages(),
   ]);
 }
 
@@ -216,7 +218,10 @@ function readText(file: string): Promise<string> {
 }
 
 async function write(texts: ReadonlyMap<string, string>): Promise<void> {
-  for (const [file, text] of texts) await Deno.writeTextFile(new URL(file, ROOT), text);
+  for (const [file, text] of texts) {
+    await Deno.mkdir(new URL("./", new URL(file, ROOT)), { recursive: true });
+    await Deno.writeTextFile(new URL(file, ROOT), text);
+  }
 }
 
 async function main(flag: string | undefined): Promise<number> {

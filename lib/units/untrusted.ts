@@ -82,12 +82,6 @@ export interface Problem {
   readonly reason?: "NamespaceExcluded" | "TooLarge" | "TooMany" | "OverBudget";
 }
 
-/** A finding that does not make the object invalid. */
-export interface NamedWarning extends Problem {
-  /** The name by which users look it up, such as `slow-up`: it stays the same if the words change. */
-  readonly rule: string;
-}
-
 /** Adds a problem to a list, which holds at most 100: a hostile object may have any number. */
 export function addProblem(problems: Problem[], problem: Problem): void {
   if (problems.length < MAX_PROBLEMS) problems.push(problem);

@@ -4,13 +4,14 @@
  * The parsers of the daemon find most problems. The rest are those for which the API server refuses the object.
  * Clauses: C8, R3.
  */
+import type { NamedWarning } from "../../model/lint_rules.ts";
 import { parseAutoscaler } from "../../resources/pod_resource_autoscaler/parse.ts";
 import { advise } from "../../resources/pod_resource_autoscaler/warnings.ts";
 import { parseScaledObject } from "../../resources/scaled_object/scaled_object.ts";
 import { parseAuthentication } from "../../resources/trigger_authentication/trigger_authentication.ts";
 import { openFields } from "../../units/fields.ts";
 import { findKeyFault, findValueFault } from "../../units/selector.ts";
-import { isRecord, type NamedWarning, type Problem, quote } from "../../units/untrusted.ts";
+import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
 import type { Manifest } from "../manifests/files.ts";
 
 interface CheckedManifest {

@@ -1,4 +1,5 @@
 /** What lint reports: levels, findings with their place, and the report of one run. */
+import type { LintRule } from "../../model/lint_rules.ts";
 import type { Place } from "../manifests/yaml.ts";
 import type { Noun } from "./check_object.ts";
 
@@ -15,7 +16,7 @@ export type Level = typeof LEVELS[number];
 export interface Statement {
   readonly level: Level;
   /** The name of the rule. It stays the same where the message changes. */
-  readonly rule: string;
+  readonly rule: LintRule;
   /** Where in the object, `spec.policy.cooldown`; empty for the object as a whole. */
   readonly path: string;
   /** What happens, and what to do. */

@@ -139,10 +139,10 @@ function checkKnown(
   const duplicates = document.faults.filter((fault) => fault.kind === "duplicate" && isWithin(fault.path, path))
     .map(({ message, path: whole }) => ({ path: whole.slice(path.length).replace(/^\./, ""), message }));
   return [
-    ...duplicates.map((one) => ({ level: "error" as const, rule: "duplicate-field", ...one })),
-    ...problems.map(({ path, message }) => ({ level: "error" as const, rule: "invalid", path, message })),
-    ...warnings.map(({ rule = "no-effect", path, message }) => ({ level: "warning" as const, rule, path, message })),
-    ...advice.map(({ rule, path, message }) => ({ level: "advice" as const, rule, path, message })),
+    ...duplicates.map((one): Statement => ({ level: "error", rule: "duplicate-field", ...one })),
+    ...problems.map(({ path, message }): Statement => ({ level: "error", rule: "invalid", path, message })),
+    ...warnings.map(({ rule = "no-effect", path, message }): Statement => ({ level: "warning", rule, path, message })),
+    ...advice.map(({ rule, path, message }): Statement => ({ level: "advice", rule, path, message })),
   ];
 }
 

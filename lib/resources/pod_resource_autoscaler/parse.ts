@@ -13,12 +13,13 @@ import {
   type ProfileName,
   type WorkloadKind,
 } from "../../model/autoscaler.ts";
+import type { NamedWarning } from "../../model/lint_rules.ts";
 import { type Fields, LABEL_RULE, NAME_RULE, openFields } from "../../units/fields.ts";
 import { formatAmount } from "../../units/quantity.ts";
 import type { ResourceField } from "../../units/resources.ts";
 import { isEmptySelector, parseSelector, type Selector } from "../../units/selector.ts";
 import { formatDuration } from "../../units/time.ts";
-import type { NamedWarning, Problem } from "../../units/untrusted.ts";
+import type { Problem } from "../../units/untrusted.ts";
 import { listNamedFields, parseBounds, parsePolicy } from "./policy.ts";
 import { fillPolicy, PROFILE_NAMES } from "./profiles.ts";
 import { warnOfBounds, warnOfDelay, warnOfLimits, warnOfTargets } from "./warnings.ts";

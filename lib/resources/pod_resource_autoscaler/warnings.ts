@@ -4,10 +4,10 @@
  * The condition Ready and `podfit lint` show warnings. Only `podfit lint` shows advice.
  */
 import type { Autoscaler, FieldPolicy } from "../../model/autoscaler.ts";
+import type { NamedWarning } from "../../model/lint_rules.ts";
 import { formatAmount } from "../../units/quantity.ts";
 import { counterpartOf, RESIZE_UNIT, type ResourceField } from "../../units/resources.ts";
 import { formatDuration } from "../../units/time.ts";
-import type { NamedWarning } from "../../units/untrusted.ts";
 
 /**
  * Returns warnings about targets outside of their thresholds. They are accepted, but a resize ends where the next one

@@ -131,7 +131,7 @@ function checkField(side: FieldPolicy, { autoscaler, known }: AutoscalerInCluste
   const { namespace } = autoscaler;
   const rules = known.limitranges.filter((range) => range.namespace === namespace)
     .flatMap(({ ranges }) => ranges).filter(({ type }) => type === "Container");
-  return (["min", "max"] as const).flatMap((bound) => {
+  return (["min", "max"] as const).flatMap((bound): readonly UnratedStatement[] => {
     const amount = side.bounds[bound];
     if (amount === null || isFilledIn(side, { autoscaler, bound })) return [];
     const range = describeRange(rules, { resource: side.resource, bound, amount });

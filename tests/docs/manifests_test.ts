@@ -1,0 +1,82 @@
+/** Does podfit take the manifests that the documentation shows, and do editors? */
+import { assert, assertEquals } from "#assert";
+import { Validator } from "@cfworker/json-schema";
+import { lintManifests } from "../../lib/cli/lint/lint_files.ts";
+import { parseAll } from "../../lib/runtime/yaml.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+const SCHEMAS: Readonly<Record<string, string>> = {
+  PodResourceAutoscaler: "keda.kedify.io/podresourceautoscaler_v1alpha1",
+  ScaledObject: "keda.sh/scaledobject_v1alpha1",
+  TriggerAuthentication: "keda.sh/triggerauthentication_v1alpha1",
+  ClusterTriggerAuthentication: "keda.sh/clustertriggerauthentication_v1alpha1",
+};
+
+Deno.test("podfit lint has no error and no warning for any manifest of the documentation", async () => {
+  const blocks = await listBlocks();
+  const checked = blocks.filter(({ text }) => listObjects(text).some(({ kind = "" }) => kind in SCHEMAS));
+  assert(checked.length > 1, `${checked.length} manifests`);
+  for (const { file, text } of checked) assertEquals(listFaults(text), [], `${file}:\n${text}`);
+});
+
+Deno.test("every YAML block of the documentation can be parsed, and its objects fit the schemas for editors", async () => {
+  const validators = new Map<string, Validator>();
+  for (const [kind, path] of Object.entries(SCHEMAS)) {
+    const schema = JSON.parse(await Deno.readTextFile(new URL(`crds/schemas/${path}.json`, ROOT)));
+    validators.set(kind, new Validator(schema, "7", false));
+  }
+  for (const { file, text } of await listBlocks()) {
+    for (const object of listObjects(text)) {
+      assertEquals(validators.get(object.kind ?? "")?.validate(object).errors ?? [], [], `${file}:\n${text}`);
+    }
+  }
+});
+
+Deno.test("a block with an invalid value is found, also within a list", () => {
+  const page =
+    "1. Write:\n\n   ```yaml\n   kind: PodResourceAutoscaler\n   spec: {profile: fast}\n   ```\n\n```yaml\na: 1\n```\n";
+  const [first = "", second] = toBlocks(page);
+  assertEquals([first, second], ["kind: PodResourceAutoscaler\nspec: {profile: fast}", "a: 1"]);
+  assert(listFaults(first).some((message) => message.includes('"fast"')));
+});
+
+interface Block {
+  readonly file: string;
+  readonly text: string;
+}
+
+async function listBlocks(): Promise<readonly Block[]> {
+  const found: Block[] = [];
+  const folders = ["docs/"];
+  const files = ["README.md"];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for await (const { name, isDirectory } of Deno.readDir(new URL(folder, ROOT))) {
+      if (isDirectory) folders.push(`${folder}${name}/`);
+      else if (name.endsWith(".md")) files.push(folder + name);
+    }
+  }
+  for (const file of files) {
+    const text = await Deno.readTextFile(new URL(file, ROOT));
+    found.push(...toBlocks(text).map((block) => ({ file, text: block })));
+  }
+  return found;
+}
+
+/** The YAML blocks of a page, without the indentation that a list gives them. */
+function toBlocks(page: string): readonly string[] {
+  return [...page.matchAll(/^( *)```ya?ml\n([^]*?)\n\1```$/gm)].map(([, indent = "", text = ""]) =>
+    text.split("\n").map((line) => line.startsWith(indent) ? line.slice(indent.length) : line).join("\n")
+  );
+}
+
+function listObjects(text: string): readonly { readonly kind?: string }[] {
+  return (parseAll(text) as unknown[]).filter((one): one is { kind?: string } =>
+    typeof one === "object" && one !== null
+  );
+}
+
+/** Errors and warnings: a page shows nothing that podfit warns of. */
+function listFaults(text: string): readonly string[] {
+  const { findings } = lintManifests([{ name: "block", text }]);
+  return findings.filter(({ level }) => level !== "advice").map(({ path, message }) => `${path}: ${message}`);
+}

@@ -1,0 +1,142 @@
+/** Do the generated pages and schemas show what podfit has, and nothing that it refuses? */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
+import { Validator } from "@cfworker/json-schema";
+import { FLAGS } from "../../lib/cli/run/flags.ts";
+import { LINT_RULES } from "../../lib/model/lint_rules.ts";
+import { parse, parseAll } from "../../lib/runtime/yaml.ts";
+import { type Crd, toApiPage } from "../../tools/reference/api.ts";
+import { toCliPage, toFlagsPage } from "../../tools/reference/cli.ts";
+import { listValues, toHelmPage } from "../../tools/reference/helm_values.ts";
+import { toJsonSchema, toSchemaPath } from "../../tools/reference/json_schema.ts";
+import { toAnchor, toSentence, toTable } from "../../tools/reference/markdown.ts";
+import { readProgram } from "../support/completions.ts";
+import { readLeaves } from "../support/chart_flips.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+
+Deno.test("the page of the API has each field of a schema once, and none that exists only to be refused", () => {
+  const page = toApiPage([crd({
+    size: { type: "string", enum: ["s", "m"], default: "m", description: "How large" },
+    window: { type: "string", description: "Not allowed: use size." },
+    ports: { type: "array", items: { type: "object", properties: { port: { type: "integer", minimum: 1 } } } },
+  })]);
+  assertStringIncludes(page, "| `size` | `s`, `m`, required | `m` | How large. |");
+  assertStringIncludes(page, "See [ports](#toy-specports).");
+  assertStringIncludes(page, "### Toy spec.ports[]\n");
+  assertStringIncludes(page, "| `port` | integer, from 1 |");
+  assert(!page.includes("window"), page);
+});
+
+Deno.test("the page of the API describes the same fields of two kinds once", () => {
+  const fields = { size: { type: "string", description: "How large" } };
+  const page = toApiPage([crd(fields), crd(fields, "Game")]);
+  assertStringIncludes(page, "### Game spec\n\nThe same fields as [Toy spec](#toy-spec).");
+});
+
+Deno.test("the pages have every command, every flag of a command, and every flag of the daemon with its variable", () => {
+  const [cli, flags] = [toCliPage(), toFlagsPage()];
+  for (const command of readProgram().commands) {
+    assertStringIncludes(cli, `\n## podfit ${command.name()}\n`);
+    const own = command.name() === "run" ? [] : command.options.map((option) => `| \`${option.flags}\` |`);
+    assertEquals(own.filter((row) => !cli.includes(row)), [], command.name());
+  }
+  for (const { flag, variable } of Object.values(FLAGS)) {
+    assertMatch(flags, new RegExp(`^\\| \`${flag}( [^\`]+)?\` \\| \`${variable}\` \\|`, "m"));
+  }
+});
+
+Deno.test("the page of values has every value of the chart", async () => {
+  const [values = "", schema = ""] = await Promise.all(
+    ["values.yaml", "values.schema.json"].map((name) => readText(`deploy/helm/${name}`)),
+  );
+  const page = toHelmPage(values, schema);
+  const listed = new Set([...page.matchAll(/^\| `([^`]+)` \|/gm)].map(([, path = ""]) => path));
+  // A map that the user fills is one value.
+  const isListed = (path: string) =>
+    path.split(".").some((_, at, parts) => listed.has(parts.slice(0, at + 1).join(".")));
+  const leaves = [...await readLeaves()].map(({ path }) => path);
+  assert(leaves.length > 80, `${leaves.length} values`);
+  assertEquals(leaves.filter((path) => !isListed(path)), []);
+});
+
+Deno.test("listValues() finds a value with its comment, and one that only a comment shows", () => {
+  const schema = { properties: { a: { properties: { b: {}, c: {} } }, d: {} } };
+  const text = "# The file.\n\n# About a:\n# note: it is large.\na:\n  b: 1\n  # Of c.\n  # c: 2\nd: []\n";
+  assertEquals(listValues(text, schema), [
+    { path: "a", comment: ["About a:", "note: it is large."], isUnset: false },
+    { path: "a.b", comment: [], isUnset: false },
+    { path: "a.c", comment: ["Of c."], isUnset: true },
+    { path: "d", comment: [], isUnset: false },
+  ]);
+});
+
+Deno.test("each finding that lint's code names has the level of the table", async () => {
+  const texts = await Promise.all(
+    ["checks/checks.ts", "checks/conflicts.ts", "checks/authentications.ts", "lint_files.ts", "lint_cluster.ts"]
+      .map((file) => readText(`lib/cli/lint/${file}`)),
+  );
+  const named = texts.flatMap((text) => [...text.matchAll(/level: "(\w+)",\s+rule: "([\w-]+)"/g)]);
+  assert(named.length > 15, `${named.length} findings`);
+  for (const [, level, rule = ""] of named) {
+    assertEquals(LINT_RULES[rule as keyof typeof LINT_RULES].level, level, rule);
+  }
+});
+
+Deno.test("the schemas take the manifests of deploy/ and refuse a misspelt field, as editors show it", async () => {
+  const crds = await Promise.all(["podresourceautoscaler", "scaledobject"].map(async (name) => {
+    return parse(await readText(`crds/${name}.yaml`)) as Crd;
+  }));
+  const files = ["deploy/demo/web.yaml", "deploy/demo/both.yaml", "deploy/quickstart.yaml"];
+  const objects = (await Promise.all(files.map(readText))).flatMap((text) => parseAll(text)) as Manifest[];
+  for (const one of crds) {
+    const { kind } = one.spec.names;
+    const validator = new Validator(JSON.parse(toJsonSchema(one)), "7", false);
+    const own = objects.filter((object) => object.kind === kind);
+    assert(own.length > 0, kind);
+    for (const object of own) {
+      assertEquals(validator.validate(object).errors, [], kind);
+      assert(!validator.validate({ ...object, spec: { ...object.spec, paussed: true } }).valid, kind);
+      assert(!validator.validate({ ...object, apiVersion: "v1" }).valid, kind);
+    }
+  }
+  const [first] = crds;
+  assert(first !== undefined);
+  assertEquals(toSchemaPath(first), "crds/schemas/keda.kedify.io/podresourceautoscaler_v1alpha1.json");
+});
+
+Deno.test("Markdown shows the same characters as the source", () => {
+  const cases: Readonly<Record<string, string>> = {
+    "how many, a|b": "How many, a\\|b.",
+    "accept <any> of *.yaml": "Accept &lt;any> of \\*.yaml.",
+    "the `a|b` of it": "The `a\\|b` of it.",
+    "pollInterval of all": "pollInterval of all.",
+    "": "",
+  };
+  for (const [text, shown] of Object.entries(cases)) assertEquals(toSentence(text), shown);
+  assertEquals(toAnchor("Toy spec.ports[]"), "#toy-specports");
+  assertEquals(toTable(["a", "b", "c"], [["1", "", "2"]]), "| a | c |\n| --- | --- |\n| 1 | 2 |");
+});
+
+interface Manifest {
+  readonly kind: string;
+  readonly spec: object;
+}
+
+function crd(fields: Readonly<Record<string, unknown>>, kind = "Toy"): Crd {
+  const openAPIV3Schema = {
+    description: "A toy",
+    properties: { spec: { type: "object", required: ["size"], properties: fields as never } },
+  };
+  return {
+    spec: {
+      group: "toys.example",
+      scope: "Namespaced",
+      names: { kind, plural: `${kind.toLowerCase()}s` },
+      versions: [{ name: "v1", schema: { openAPIV3Schema } }],
+    },
+  };
+}
+
+function readText(file: string): Promise<string> {
+  return Deno.readTextFile(new URL(file, ROOT));
+}

@@ -1,0 +1,95 @@
+/** Which values does the chart have? Names, defaults and comments are those of values.yaml, types those of its schema. Pure. */
+import { parse } from "../../lib/runtime/yaml.ts";
+import { toCode, toPage, toTable, toText } from "./markdown.ts";
+
+interface ValueSchema {
+  readonly description?: string;
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly properties?: Readonly<Record<string, ValueSchema>>;
+  readonly items?: ValueSchema;
+}
+
+interface Value {
+  /** `limits.maxCpu` */
+  readonly path: string;
+  /** The lines of its comment. */
+  readonly comment: readonly string[];
+  /** It is only shown in a comment, because podfit has a default of its own. */
+  readonly isUnset: boolean;
+}
+
+/** The page of all values. */
+export function toHelmPage(values: string, schemaText: string): string {
+  const schema = JSON.parse(schemaText) as ValueSchema;
+  const defaults = parse(values);
+  const listed = listValues(values, schema);
+  const isGroup = (path: string) => listed.some((one) => one.path.startsWith(`${path}.`));
+  const rows = listed.filter(({ path, comment }) => !isGroup(path) || comment.length > 0).map(
+    ({ path, comment, isUnset }) => {
+      const found = getSchema(schema, path);
+      const shown = isUnset || isGroup(path)
+        ? ""
+        : toCode(JSON.stringify(getValue(defaults, path)).replace(/^"(.+)"$/, "$1"));
+      return [toCode(path), toType(found), shown, toMeaning(comment.length > 0 ? comment : [found?.description ?? ""])];
+    },
+  );
+  return toPage("Helm values", "`deploy/helm/values.yaml` and its schema", [
+    "These are the values of podfit's chart. A misspelt value is an error. Values without a default have podfit's own.",
+    toTable(["value", "type", "default", "meaning"], rows),
+  ]);
+}
+
+/** Every value, in the order of the file. */
+export function listValues(text: string, schema: ValueSchema): readonly Value[] {
+  const found: Value[] = [];
+  const parents: { readonly indent: number; readonly key: string }[] = [];
+  let comment: string[] = [];
+  const add = (indent: number, key: string, isUnset: boolean) => {
+    while ((parents.at(-1)?.indent ?? -1) >= indent) parents.pop();
+    const path = [...parents.map((one) => one.key), key].join(".");
+    if (getSchema(schema, path) === null) return false;
+    found.push({ path, comment, isUnset });
+    comment = [];
+    if (!isUnset) parents.push({ indent, key });
+    return true;
+  };
+  for (const line of text.split("\n")) {
+    const [, space = "", mark, body = ""] = /^( *)(# ?)?(.*)$/.exec(line) ?? [];
+    const key = /^([A-Za-z]\w*):( |$)/.exec(body)?.[1];
+    if (body === "") comment = [];
+    else if (mark === undefined) comment = key !== undefined && add(space.length, key, false) ? comment : [];
+    else if (key === undefined || !add(space.length, key, true)) comment.push(body);
+  }
+  return found;
+}
+
+function getSchema(schema: ValueSchema, path: string): ValueSchema | null {
+  return path.split(".").reduce<ValueSchema | null>((at, key) => at?.properties?.[key] ?? null, schema);
+}
+
+function getValue(values: unknown, path: string): unknown {
+  return path.split(".").reduce((at, key) => (at as Readonly<Record<string, unknown>>)[key], values);
+}
+
+function toType(schema: ValueSchema | null): string {
+  const { type = "any", enum: choices, items } = schema ?? {};
+  if (choices !== undefined) {
+    return choices.map((one) => toCode(JSON.stringify(one).replace(/^"(.+)"$/, "$1"))).join(", ");
+  }
+  if (type === "array") return items?.type === undefined ? "list" : `list of ${toType(items)}s`;
+  return [type].flat().join(" or ");
+}
+
+/** A comment as one cell: an indented line of the form `word  meaning` begins a new line. */
+function toMeaning(lines: readonly string[]): string {
+  const parts = lines.reduce<string[]>((all, line) => {
+    const [, word, meaning] = /^ {2}(\S+) {2,}(.*)$/.exec(line) ?? [];
+    const last = all.at(-1);
+    if (word !== undefined) all.push(`\`${word}\`: ${meaning}`);
+    else if (last === undefined) all.push(line);
+    else all[all.length - 1] = `${last} ${line.trim()}`;
+    return all;
+  }, []);
+  return parts.map(toText).join("<br>");
+}
