@@ -250,8 +250,3 @@ function parse(code: number, { stdout, stderr }: { readonly stdout: string; read
     complaints: lines.filter((line) => !isLog(line)),
   };
 }
-
-/** The command itself, for whoever looks at its start and its end. */
-export function createPodfitCommand(settings: Settings): Promise<Deno.Command> {
-  return createCommand(settings);
-}

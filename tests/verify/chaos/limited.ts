@@ -174,7 +174,8 @@ async function runShell(script: string, args: readonly string[]): Promise<string
   return code === 0 ? new TextDecoder().decode(stdout) : null;
 }
 
-async function readUsage(pid: number): Promise<LimitedUsage | null> {
+/** Returns what a process has used since its start; `null` once it has ended. */
+export async function readUsage(pid: number): Promise<LimitedUsage | null> {
   const paths = [`/proc/${pid}/stat`, `/proc/${pid}/status`, `/proc/${pid}/schedstat`];
   const text = await runShell('cat "$@"', paths);
   // A process that has ended, and is not yet waited for, has no memory.

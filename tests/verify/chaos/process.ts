@@ -35,6 +35,7 @@ export class ProcessWorld implements AsyncDisposable {
   readonly cluster: PlainCluster;
   readonly kubelets: ReadonlyMap<string, RawKubelet>;
   readonly directory: string;
+  readonly #stage: Stage;
   readonly #stack: AsyncDisposableStack;
   readonly #load: { level: number };
   served: Served;
@@ -44,6 +45,7 @@ export class ProcessWorld implements AsyncDisposable {
     readonly cluster: PlainCluster;
     readonly kubelets: ReadonlyMap<string, RawKubelet>;
     readonly directory: string;
+    readonly stage: Stage;
     readonly stack: AsyncDisposableStack;
     readonly load: { level: number };
     readonly served: Served;
@@ -52,6 +54,7 @@ export class ProcessWorld implements AsyncDisposable {
     this.cluster = fields.cluster;
     this.kubelets = fields.kubelets;
     this.directory = fields.directory;
+    this.#stage = fields.stage;
     this.#stack = fields.stack;
     this.#load = fields.load;
     this.served = fields.served;
@@ -82,7 +85,7 @@ export class ProcessWorld implements AsyncDisposable {
     const served = await serve(handle, { authority });
     const enacting = setInterval(() => cluster.enact(), TICK_MS);
     stack.defer(() => clearInterval(enacting));
-    const world = new ProcessWorld({ cluster, kubelets, directory, stack, load, served, authority });
+    const world = new ProcessWorld({ cluster, kubelets, directory, stage, stack, load, served, authority });
     stack.defer(() => world.served[Symbol.asyncDispose]());
     await Deno.writeTextFile(`${directory}/ca.crt`, authority.caCert);
     await Deno.writeTextFile(`${directory}/kubelet-ca.crt`, authority.caCert);
@@ -110,6 +113,7 @@ export class ProcessWorld implements AsyncDisposable {
     const trust = isInsecure ? ["--kubelet-insecure-tls"] : ["--kubelet-ca", `${this.directory}/kubelet-ca.crt`];
     const args = ["--listen", "127.0.0.1:0", ...trust];
     const limited = this.#stack.use(await startLimited({ args, env: { KUBECONFIG: `${this.directory}/kubeconfig` } }));
+    this.#stage.limits = limited.bound;
     return this.#stack.use(new PodfitProcess(limited.child, limited));
   }
 

@@ -42,6 +42,8 @@ export class Stage {
   readonly isShort: boolean;
   readonly faults: FaultRecord[] = [];
   readonly breaches: Breach[] = [];
+  /** How the memory and CPU of podfit's own process are bounded; `null` = it has no process of its own. */
+  limits: string | null = null;
   #drawn = 0;
 
   constructor(scenario: string, { seed, isShort = false }: { readonly seed: string; readonly isShort?: boolean }) {

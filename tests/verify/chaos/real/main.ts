@@ -4,6 +4,7 @@
  * fault is bounded and put right, at the end and on SIGINT too; `tests/cluster/down` ends everything as ever.
  */
 import { systemClock } from "../../../../lib/runtime/clock.ts";
+import type { Played } from "../report.ts";
 import { Stage } from "../stage.ts";
 import { type ClusterProcesses, openProcesses, type ProcessName } from "./processes.ts";
 import { OwnProcess } from "./own_process.ts";
@@ -32,36 +33,48 @@ export interface RealFault {
 }
 
 /** A stage for what is done to the cluster and to one podfit, and one for what is done to the leader of two. */
-export async function runReal({ seed, only, kills, takeovers }: RealOptions): Promise<readonly Stage[]> {
+export async function runReal({ seed, only, kills, takeovers }: RealOptions): Promise<readonly Played[]> {
   if ((Deno.env.get("KUBECONFIG") ?? "") === "") {
     throw new Error("Cannot run: KUBECONFIG names no cluster; see tests/cluster/up");
   }
   const processes = await openProcesses();
   const restore = () => void processes.restore().finally(() => Deno.exit(130));
   for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, restore);
-  console.log(`chaos: seed ${seed}, real cluster`);
   const names = only?.split(",");
   const isChosen = ({ name }: RealFault) => names?.some((one) => name.includes(one)) !== false;
   const own = new OwnProcess();
   const two = new Installed();
   const plans: readonly Plan[] = [
-    { name: "real", podfit: own, list: (it) => [...listFaults(processes), ...listOwnFaults(own, { ...it, kills })] },
-    { name: "leader", podfit: two, list: () => listTakeovers(two, takeovers) },
+    {
+      name: "real",
+      about: "processes of the cluster and podfit's own",
+      podfit: own,
+      list: (it) => [...listFaults(processes), ...listOwnFaults(own, { ...it, kills })],
+    },
+    {
+      name: "leader",
+      about: "the leader of two podfits that the chart has installed",
+      podfit: two,
+      list: () => listTakeovers(two, takeovers),
+    },
   ];
-  const stages: Stage[] = [];
+  const played: Played[] = [];
   for (const plan of plans) {
     const stage = new Stage(plan.name, { seed });
     // The namespace is known once the first fault begins.
-    if (plan.list({ stage, namespace: () => "" }).some(isChosen)) stages.push(stage);
-    else continue;
+    if (!plan.list({ stage, namespace: () => "" }).some(isChosen)) continue;
+    const began = performance.now();
     await perform(plan, { stage, processes, isChosen });
+    if (plan.podfit === own) stage.limits = own.limits;
+    played.push({ stage, about: plan.about, seconds: (performance.now() - began) / 1000 });
   }
-  return stages;
+  return played;
 }
 
 /** What is done to one podfit. */
 interface Plan {
   readonly name: string;
+  readonly about: string;
   readonly podfit: RealPodfit;
   readonly list: (context: PlanContext) => readonly RealFault[];
 }
