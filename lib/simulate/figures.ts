@@ -1,8 +1,7 @@
 /**
  * How well did the size of a container fit? Sums over seconds, and a series over time.
  *
- * docs/quality.md explains what each figure means.
- * docs/quality.md says what each figure means.
+ * docs/evidence/quality.md says what each figure means.
  */
 
 /** What a millicore (or MiB) of each kind costs compared with one of slack: a choice. */

@@ -278,7 +278,7 @@ const MIN_GROWTH_BYTES = 100 * 1024 * 1024;
 const MAX_RESENDS = 3;
 
 /**
- * A resize ends the back-off, and podfit sees the start that follows too late (docs/kubernetes-138760.md). The size is
+ * A resize ends the back-off, and podfit sees the start that follows too late (docs/evidence/kubernetes-138760.md). The size is
  * sent again to a run of at least this length, or after the next back-off of at least 10 s; ms.
  */
 const RESEND_MS = 5_000;

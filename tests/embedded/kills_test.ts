@@ -22,7 +22,7 @@ interface Phase {
   readonly minutes: number;
 }
 
-/** Each starts small: one that is too large at its very start is beyond any resize (docs/kubernetes-138760.md). */
+/** Each starts small: one that is too large at its very start is beyond any resize (docs/evidence/kubernetes-138760.md). */
 const courses: fc.Arbitrary<readonly Phase[]> = fc.array(
   fc.record({ mi: fc.constantFrom(30, 60, 120, 250, 500, 900), minutes: fc.integer({ min: 2, max: 20 }) }),
   { minLength: 1, maxLength: 5 },

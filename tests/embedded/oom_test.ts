@@ -119,7 +119,7 @@ Deno.test("an app that a smaller size would restart, and that warms up slowly, i
 });
 
 /**
- * The kernel kills it before the kubelet writes the pod's cgroup, at each start (docs/kubernetes-138760.md): nothing
+ * The kernel kills it before the kubelet writes the pod's cgroup, at each start (docs/evidence/kubernetes-138760.md): nothing
  * but a new pod helps, and the status says so.
  */
 Deno.test("an app that needs more than its limit at its very start is answered three times more, and then people are told (L11, L13)", async () => {

@@ -1,11 +1,12 @@
 /** Do the generated pages and schemas show what podfit has, and nothing that it refuses? */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "#assert";
 import { Validator } from "@cfworker/json-schema";
 import { FLAGS } from "../../lib/cli/run/flags.ts";
 import { LINT_RULES } from "../../lib/model/lint_rules.ts";
 import { parse, parseAll } from "../../lib/runtime/yaml.ts";
 import { type Crd, toApiPage } from "../../tools/reference/api.ts";
 import { toCliPage, toFlagsPage } from "../../tools/reference/cli.ts";
+import { fillPage } from "../../tools/reference/evidence.ts";
 import { listValues, toHelmPage } from "../../tools/reference/helm_values.ts";
 import { toJsonSchema, toSchemaPath } from "../../tools/reference/json_schema.ts";
 import { toAnchor, toSentence, toTable } from "../../tools/reference/markdown.ts";
@@ -102,6 +103,26 @@ Deno.test("the schemas take the manifests of deploy/ and refuse a misspelt field
   const [first] = crds;
   assert(first !== undefined);
   assertEquals(toSchemaPath(first), "crds/schemas/keda.kedify.io/podresourceautoscaler_v1alpha1.json");
+});
+
+Deno.test("a page gets its tables from the results, and a mark that names nothing is an error", () => {
+  const results = new Map([[
+    "scale.md",
+    "# `scale`\n\nTaken at commit abcdef1 on 2026-01-02.\n\nSmall:\n\n| a |\n| --- |\n| 1 |\n\nLarge:\n\n| b |\n",
+  ]]);
+  const page = (mark: string) => `Text.\n\n<!-- ${mark} -->\nold\n<!-- end -->\n`;
+  const large = page('table scale.md "Large:"');
+  assertEquals(fillPage(large, results), large.replace("old", "\n| b |\n"));
+  assertEquals(fillPage(fillPage(large, results), results), fillPage(large, results));
+  assertStringIncludes(
+    fillPage(page("runs"), results),
+    "| `scale` | 2026-01-02 | abcdef1 | [scale.md](../../tests/verify/results/scale.md) |",
+  );
+  assertThrows(
+    () => fillPage(page('table scale.md "Medium"'), results),
+    Error,
+    'Cannot find the table "Medium" in scale.md',
+  );
 });
 
 Deno.test("Markdown shows the same characters as the source", () => {

@@ -137,7 +137,7 @@ function toRules({ "x-kubernetes-validations": rules = [] }: Schema): readonly s
   const texts = new Set(rules.flatMap(({ rule, message }) => {
     return message === undefined || rule === "!has(self.window)" ? [] : [message];
   }));
-  return texts.size === 0 ? [] : [["Rules:", "", ...[...texts].map((text) => `- ${toLine(text)}`)].join("\n")];
+  return texts.size === 0 ? [] : ["Rules:", ...[...texts].map((text) => `- ${toLine(text)}`)];
 }
 
 function toType(field: Schema): string {

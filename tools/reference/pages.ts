@@ -2,6 +2,7 @@
 import { parse } from "../../lib/runtime/yaml.ts";
 import { type Crd, toApiPage } from "./api.ts";
 import { toCliPage, toFlagsPage } from "./cli.ts";
+import { fillPage, hasMarks } from "./evidence.ts";
 import { toHelmPage } from "./helm_values.ts";
 import { toJsonSchema, toSchemaPath } from "./json_schema.ts";
 import { toLintPage } from "./lint_rules.ts";
@@ -24,7 +25,27 @@ export async function generatePages(): Promise<Map<string, string>> {
     ["docs/reference/helm-values.md", toHelmPage(values, schema)],
     ["docs/reference/lint-rules.md", toLintPage()],
     ...crds.map((crd) => [toSchemaPath(crd), toJsonSchema(crd)] as const),
+    ...await fillPages(),
   ]);
+}
+
+/** Pages that people write, with tables of results in them. */
+async function fillPages(): Promise<readonly (readonly [file: string, text: string])[]> {
+  const results = await readFolder("tests/verify/results/");
+  const pages = await Promise.all(["docs/evidence/", "docs/operate/"].map(async (folder) => {
+    return [...await readFolder(folder)].map(([name, text]) => [folder + name, text] as const);
+  }));
+  return pages.flat().filter(([, text]) => hasMarks(text)).map(([file, text]) => [file, fillPage(text, results)]);
+}
+
+/** The Markdown files of a folder; none where it does not exist. */
+async function readFolder(folder: string): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  const entries = await Array.fromAsync(Deno.readDir(new URL(folder, ROOT))).catch(() => []);
+  for (const { name } of entries.filter(({ name }) => name.endsWith(".md"))) {
+    found.set(name, await readText(folder + name));
+  }
+  return found;
 }
 
 function readText(file: string): Promise<string> {

@@ -234,8 +234,8 @@ export const FLAGS = {
     value: "<quantity>",
     variable: "PODFIT_MAX_OBJECT_BYTES_PER_NAMESPACE",
     help:
-      "of autoscalers, ScaledObjects and TriggerAuthentications together: the oldest that fit count, the others have " +
-      "Ready=False; 0 = no maximum",
+      "how many bytes the autoscalers, ScaledObjects and TriggerAuthentications of a namespace may have: the oldest that " +
+      "fit count, the others have Ready=False; 0 = no maximum",
     fallback: "4Mi",
     parse: required((written) => written.text === "0" ? 0 : parseSize(written, "memory")),
   },
@@ -258,15 +258,16 @@ export const FLAGS = {
     flag: "--scaled-objects",
     value: null,
     variable: "PODFIT_SCALED_OBJECTS",
-    help: "set replicas as KEDA's ScaledObjects say; never beside a KEDA that runs",
+    help: "set replicas as KEDA's ScaledObjects say; never next to a KEDA that runs",
     parse: isOn,
   },
   kedaDeactivation: {
     flag: "--keda-deactivation",
     value: null,
     variable: "PODFIT_KEDA_DEACTIVATION",
-    help: "scale to zero as soon as KEDA does: without a cooldown for an object that was never active, for an empty " +
-      "answer of Prometheus, at the first check after a start, and any number of targets at once",
+    help:
+      "scale to zero as soon as KEDA does. There is then no cooldown for an object that was never active, an empty " +
+      "answer of Prometheus is a zero, the first check after a start counts, and any number of targets goes at once",
     parse: isOn,
   },
   maxDeactivationsPerMinute: {
@@ -322,8 +323,8 @@ export const FLAGS = {
     value: "<hosts>",
     variable: "PODFIT_TRIGGER_ALLOW",
     help:
-      "let triggers ask these although podfit's own pod, the API server, nodes and loopback addresses are denied, and " +
-      "name the cause where they fail: hosts, *.suffixes or ranges of addresses, each with a port or without; " +
+      "let triggers ask these, although podfit's own pod, the API server, nodes and loopback addresses are denied. " +
+      "Errors then name the cause. Values are hosts, *.suffixes or ranges of addresses, each with a port or without; " +
       "repeatable, or a list with commas (default: none)",
     isRepeatable: true,
     parse: parseHostRules,

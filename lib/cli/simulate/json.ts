@@ -1,7 +1,7 @@
 /**
  * What `podfit simulate -o json` prints. The unit of an amount is in its name. Seconds count from the start of the run.
  *
- * docs/commands.md describes it. A change that breaks a reader raises the version.
+ * docs/reference/simulate.md describes it. A change that breaks a reader raises the version.
  */
 import type { Figures } from "../../simulate/figures.ts";
 import type { ContainerRun, Simulation } from "../../simulate/simulate.ts";

@@ -260,7 +260,7 @@ async function readTemplate({ filenames, target }: HistoryOptions): Promise<PodF
   );
 }
 
-/** The usual round numbers, limits twice the requests, as in docs/quality.md. */
+/** The usual round numbers, limits twice the requests, as in docs/evidence/quality.md. */
 function toUsualPod({ target: { namespace, name }, container }: HistoryOptions, loads: readonly NamedLoad[]): PodFacts {
   const named = [...new Set(loads.flatMap((one) => one.container ?? []))];
   const names = container !== null ? [container] : named.length > 0 ? named : [name];

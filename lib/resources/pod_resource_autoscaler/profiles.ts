@@ -30,7 +30,7 @@ const MEMORY_POLICY: PolicyFields = {
 };
 
 /**
- * docs/quality.md has the measurements. A request may be exceeded, so a scale-up waits until usage is near the request
+ * docs/evidence/quality.md has the measurements. A request may be exceeded, so a scale-up waits until usage is near the request
  * and then goes well above it. A scale-down waits for a short window and one cooldown.
  */
 export const PROFILES: Readonly<Record<ProfileName, PolicyFields>> = {

@@ -101,7 +101,7 @@ async function formatResult(rows: readonly Row[]): Promise<string> {
     "# `deno task bench:suggest`",
     `${await describeTaking()}. What \`podfit suggest\` finds on the first three ` +
     "days of each curve of tests/verify/quality/traces (noise of 10 %, seeded), on the three days after them: suggested / the " +
-    "document's example. CPU slack and under in millicores, throttled in seconds; what each means: docs/quality.md.",
+    "document's example. CPU slack and under in millicores, throttled in seconds; what each means: docs/evidence/quality.md.",
     [
       "| curve | slack | under | throttled s | resizes/h | better |",
       "|---|---|---|---|---|---|",

@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console
 /**
  * `deno task quality`: how well podfit keeps pods at their size, beside the field's recommender on the same curves, held
- * against the bars of docs/quality.md. Needs Go; some minutes on two cores. Exit code 1 when a bar is missed.
+ * against the bars of docs/evidence/quality.md. Needs Go; some minutes on two cores. Exit code 1 when a bar is missed.
  *
  *   --curves DIR          traces to judge with instead of those in traces/ (DIR/*.csv: seconds, percent)
  *   --only NAME,...       of these curves alone
@@ -95,7 +95,7 @@ async function writeResults(scores: readonly Score[]): Promise<void> {
   const text = [
     "# `deno task quality`",
     `${await describeTaking()}. What the figures mean: ` +
-    "[docs/quality.md](../../../docs/quality.md).",
+    "[docs/evidence/quality.md](../../../docs/evidence/quality.md).",
     "![cost beside resizes an hour](quality.svg)",
     writeTables(scores),
     "Bars:",

@@ -1,6 +1,6 @@
 /**
  * How well a controller kept a container at its size, second by second of a curve: what was too much, what was too
- * little, and how often it was changed. docs/quality.md tells what each figure means.
+ * little, and how often it was changed. docs/evidence/quality.md tells what each figure means.
  */
 import { addSecond, newSums, toFigures } from "../../../lib/simulate/figures.ts";
 import { type Curve, listDemand } from "./curve.ts";
