@@ -4,10 +4,12 @@
 # Or podfit as one program by `deno compile`, whose runtime is smaller and comes from dl.deno.land:
 #   docker build -t podfit --target compiled .
 # It has no /podfit/deno: install the chart with narrowPermissions=false.
-ARG DENO_VERSION=2.9.6
-ARG DENO_IMAGE=denoland/deno:${DENO_VERSION}
+ARG NODE_IMAGE=node:24-bookworm-slim
 
-FROM ${DENO_IMAGE} AS build
+FROM ${NODE_IMAGE} AS build
+# npm checks the package. tools/image/pins.json has the checksums of the runtime and of each C library, and any other ends the build.
+ARG DENO_VERSION=2.9.6
+RUN npm install --global deno@${DENO_VERSION}
 WORKDIR /src
 COPY deno.json deno.lock main.ts LICENSE ./
 COPY crds crds
@@ -16,7 +18,9 @@ COPY lib lib
 COPY tools tools
 # --build-arg COMMIT=$(git rev-parse HEAD): shown by the metric podfit_build_info.
 ARG COMMIT=
-RUN DENO_NO_UPDATE_CHECK=1 deno run --quiet --frozen -P=dev tools/image/main.ts --rootfs /rootfs --commit="$COMMIT"
+RUN DENO_NO_UPDATE_CHECK=1 deno run --quiet --frozen -P=dev tools/image/fetch.ts /libraries \
+  && DENO_NO_UPDATE_CHECK=1 deno run --quiet --frozen -P=dev \
+    tools/image/main.ts --libraries /libraries --rootfs /rootfs --commit="$COMMIT"
 
 FROM build AS compile
 # Bundled first: otherwise all files of all packages would be embedded. Without the demo, as the image of tools/image.

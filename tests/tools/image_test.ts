@@ -19,6 +19,7 @@ import { writeFiles } from "../../tools/image/files.ts";
 import { CONFIG, readLayers, toImage } from "../../tools/image/image.ts";
 import { listLibraries, readLibraries } from "../../tools/image/libraries.ts";
 import { describeLicence, listReachedPackages } from "../../tools/image/notices.ts";
+import { toSha256 } from "../../tools/image/pins.ts";
 import { type TarEntry, withFolders, writeTar } from "../../tools/image/tar.ts";
 import { warmCache } from "../../tools/image/warm_cache.ts";
 import project from "../../deno.json" with { type: "json" };
@@ -46,6 +47,27 @@ Deno.test("podfit's layer is the same each time it is made, and names no folder 
     const text = new TextDecoder("latin1").decode(content ?? new Uint8Array());
     const named = [PROJECT, "/tmp/", "node_modules"].filter((folder) => text.includes(folder));
     assertEquals(named, [], path);
+  }
+});
+
+Deno.test("a second build in another folder, with another umask and time zone, has the same files", async () => {
+  const directory = await Deno.makeTempDir();
+  try {
+    const sources = ["crds", "deploy/demo", "deno.json", "deno.lock", "lib", "LICENSE", "main.ts", "tools"];
+    await execute("cp", ["-r", "--parents", ...sources, directory], PROJECT);
+    const build = `umask 077 && exec "${Deno.execPath()}" run -q -P=dev tools/image/main.ts --unpinned --rootfs out`;
+    await execute("sh", ["-c", build], directory, { TZ: "Asia/Tokyo" });
+    for (const { path, content } of files) {
+      assertEquals(
+        toSha256(await Deno.readFile(`${directory}/out/${path}`)),
+        toSha256(content ?? new Uint8Array()),
+        path,
+      );
+    }
+    const { stdout } = await new Deno.Command("find", { args: [`${directory}/out`, "-type", "f"] }).output();
+    assertEquals(new TextDecoder().decode(stdout).trim().split("\n").length, files.length, "no other file");
+  } finally {
+    await Deno.remove(directory, { recursive: true });
   }
 });
 
@@ -250,7 +272,10 @@ Deno.test("the Dockerfile says the same of its image as the tool does", async ()
   assertEquals(JSON.parse(lineOf("CMD")), CONFIG.Cmd);
   assertEquals(/^(SHELL|VOLUME) /m.test(text), false);
   assertMatch(text, /^FROM image\nCOPY --from=build \/rootfs \/\n*$/m, "the last stage is what is built by default");
-  assertMatch(text, /tools\/image\/main\.ts --rootfs \/rootfs --commit="\$COMMIT"$/m);
+  assertMatch(
+    text,
+    /tools\/image\/fetch\.ts \/libraries .* tools\/image\/main\.ts --libraries \/libraries --rootfs \/rootfs --commit="\$COMMIT"$/m,
+  );
   const build = project.tasks.build.replace("--outdir dist", "--outdir bundle").replace("bundle", "bundle --frozen");
   assert(text.includes(build) && build.includes(` --external ${LEFT_OUT} `), build);
 });
@@ -338,6 +363,11 @@ Deno.test("listLibraries() reads what ldd prints, and refuses a program that lac
   assertThrows(() => listLibraries("\tlibx.so => not found\n"), Error, '"libx.so"');
   await assertRejects(() => readLibraries(`${PROJECT}deno.json`), Error, "deno.json");
 });
+
+async function execute(program: string, args: readonly string[], cwd: string, env: Record<string, string> = {}) {
+  const { success, stderr } = await new Deno.Command(program, { args: [...args], cwd, env }).output();
+  assert(success, new TextDecoder().decode(stderr));
+}
 
 /** A file of lib that is bundled: not the demo, nor the embedded cluster. */
 function isBundled(path: string): boolean {

@@ -4,11 +4,16 @@
 import type { Image, ImageConfig, Layer } from "./archive.ts";
 import { bundlePodfit, toProgram } from "./bundle.ts";
 import { ENTRY_POINT, ENVIRONMENT, LABELS, USER } from "./facts.ts";
-import { readLibraries } from "./libraries.ts";
-import { readNotices } from "./notices.ts";
+import { readLibraries, readPinnedLibraries } from "./libraries.ts";
+import { listPackages, readNotices } from "./notices.ts";
+import { type Architecture, checkRuntime, PINS } from "./pins.ts";
+import { readIntegrities, SBOM_PATH, toSbom } from "./sbom.ts";
 import { warmCache } from "./warm_cache.ts";
 
 const ARCHITECTURES = { x86_64: "amd64", aarch64: "arm64" } as const;
+
+/** Of the machine that runs this. */
+export const ARCHITECTURE: Architecture = ARCHITECTURES[Deno.build.arch];
 
 export const CONFIG: ImageConfig = {
   User: USER,
@@ -23,7 +28,7 @@ export const CONFIG: ImageConfig = {
 
 /** For the machine that runs this, whose Deno and libraries the layers have. */
 export function toImage(layers: readonly Layer[], { tag, compression = 9 }: ImageOptions): Image {
-  return { tag, architecture: ARCHITECTURES[Deno.build.arch], config: CONFIG, layers, compression };
+  return { tag, architecture: ARCHITECTURE, config: CONFIG, layers, compression };
 }
 
 export interface ImageOptions {
@@ -32,16 +37,37 @@ export interface ImageOptions {
   readonly compression?: number;
 }
 
+export interface LayersOptions {
+  /** For the metric podfit_build_info; "unknown" without it. */
+  readonly commit?: string | undefined;
+  /** The folder below which the pinned C libraries are. Without it: whatever this machine has. */
+  readonly libraries?: string | undefined;
+}
+
 /**
- * The runtime is the Deno that runs this. `commit` is shown by the metric podfit_build_info; "unknown" without it.
- * Rejects where a part cannot be made or its licence is missing.
+ * The runtime is the Deno that runs this. Rejects where a part cannot be made, its licence is missing, or a pinned part
+ * is another one.
  */
-export async function readLayers(commit?: string): Promise<readonly Layer[]> {
+export async function readLayers({ commit, libraries }: LayersOptions = {}): Promise<readonly Layer[]> {
+  const pins = PINS[ARCHITECTURE];
   const runtime = { path: "podfit/deno", mode: 0o755, content: await Deno.readFile(Deno.execPath()) };
+  if (libraries !== undefined) checkRuntime(runtime.content, pins);
+  const found = libraries === undefined
+    ? await readLibraries(Deno.execPath())
+    : await readPinnedLibraries(libraries, pins);
   const program = toProgram(await bundlePodfit(commit));
+  const own = [...program, ...await warmCache(program), ...await readNotices()];
+  const sbom = toSbom({
+    commit,
+    architecture: ARCHITECTURE,
+    pins: libraries === undefined ? null : pins,
+    files: [runtime, ...found, ...own],
+    packages: await listPackages(),
+    integrities: await readIntegrities(),
+  });
   return [
     { comment: `Deno ${Deno.version.deno}`, files: [runtime] },
-    { comment: "glibc and libgcc", files: await readLibraries(Deno.execPath()) },
-    { comment: "podfit", files: [...program, ...await warmCache(program), ...await readNotices()] },
+    { comment: "glibc and libgcc", files: found },
+    { comment: "podfit", files: [...own, { path: SBOM_PATH, mode: 0o644, content: new TextEncoder().encode(sbom) }] },
   ];
 }

@@ -1,10 +1,14 @@
 // deno-lint-ignore-file no-console
 /**
- * `deno task image [--output FILE] [--tag NAME] [--commit HASH]`: writes an image archive of podfit, without Docker and without root.
- * The same tree of sources, the same Deno and the same C libraries give the same digest.
+ * `deno task image [--output FILE] [--tag NAME] [--commit HASH] [--libraries DIRECTORY | --unpinned] [--sbom FILE]`: writes
+ * an image archive of podfit, without Docker and without root. The same commit gives the same digest, on each machine of
+ * the same architecture: the runtime and the C libraries are those of pins.json, and any other is refused.
  *   ctr -n k8s.io images import podfit.tar
  *   docker load -i podfit.tar
  * `--commit` is the commit of the sources, for the metric podfit_build_info.
+ * `--libraries` is the folder of `deno task image:fetch`. By default it is the root of this machine, which must then have the
+ * same packages of Debian. `--unpinned` takes what this machine has, for tests.
+ * `--sbom` writes a copy of the image's /podfit/sbom.spdx.json.
  * `--rootfs DIRECTORY` writes the files alone, for the Dockerfile.
  *
  * Arguments of the container are podfit's own. It needs no volume, no writable path, no capability, no user
@@ -21,6 +25,7 @@ import { writeArchive } from "./archive.ts";
 import { VERSION } from "./facts.ts";
 import { writeFiles } from "./files.ts";
 import { readLayers, toImage } from "./image.ts";
+import { SBOM_PATH } from "./sbom.ts";
 
 const { values } = parseArgs({
   options: {
@@ -28,9 +33,19 @@ const { values } = parseArgs({
     tag: { type: "string", default: `localhost/podfit:${VERSION}` },
     rootfs: { type: "string" },
     commit: { type: "string" },
+    libraries: { type: "string", default: "/" },
+    unpinned: { type: "boolean", default: false },
+    sbom: { type: "string" },
   },
 });
-const layers = await readLayers(values.commit || undefined);
+const layers = await readLayers({
+  commit: values.commit || undefined,
+  libraries: values.unpinned ? undefined : values.libraries,
+});
+if (values.sbom !== undefined) {
+  const sbom = layers.flatMap(({ files }) => files).find(({ path }) => path === SBOM_PATH);
+  await Deno.writeFile(values.sbom, sbom?.content ?? new Uint8Array());
+}
 if (values.rootfs !== undefined) await writeFiles(values.rootfs, layers.flatMap(({ files }) => files));
 else {
   const { content, compressedBytes, digest } = await writeArchive(toImage(layers, { tag: values.tag }));

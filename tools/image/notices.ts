@@ -1,6 +1,6 @@
 /**
- * The licences of all that the image contains: podfit, the Deno runtime, its C libraries, and each npm package that is
- * bundled. One file each in /podfit/notices.
+ * The licences of podfit, the Deno runtime and each npm package that is bundled: one file each in /podfit/notices. Those
+ * of the C libraries come with these (libraries.ts).
  */
 import { LEFT_OUT } from "./facts.ts";
 import type { TarEntry } from "./tar.ts";
@@ -8,37 +8,15 @@ import type { TarEntry } from "./tar.ts";
 const PROJECT = new URL("../../", import.meta.url);
 const DENO_LICENSE = new URL("./deno_license.txt", import.meta.url);
 
-/**
- * Where Debian and its kin keep what the libraries are under: the copyright of each, and the licences that it names.
- */
-const LIBRARY_NOTICES: Readonly<Record<string, string>> = {
-  "glibc.txt": "/usr/share/doc/libc6/copyright",
-  "libgcc.txt": "/usr/share/doc/libgcc-s1/copyright",
-  "GPL-2.txt": "/usr/share/common-licenses/GPL-2",
-  "GPL-3.txt": "/usr/share/common-licenses/GPL-3",
-  "LGPL-2.1.txt": "/usr/share/common-licenses/LGPL-2.1",
-};
-
 /** Rejects where a licence is missing: an image without it may not be given to anybody. */
 export async function readNotices(): Promise<readonly TarEntry[]> {
   const texts = [
     ["podfit.txt", await Deno.readTextFile(new URL("LICENSE", PROJECT))],
     ["deno.txt", await Deno.readTextFile(DENO_LICENSE)],
-    ...await Promise.all(Object.entries(LIBRARY_NOTICES).map(readLibraryNotice)),
     ...await Promise.all((await listPackages()).map(readPackageNotice)),
   ] as const;
   const encoder = new TextEncoder();
   return texts.map(([name, text]) => ({ path: `podfit/notices/${name}`, mode: 0o644, content: encoder.encode(text) }));
-}
-
-async function readLibraryNotice([name, path]: readonly [string, string]): Promise<readonly [string, string]> {
-  try {
-    return [name, await Deno.readTextFile(path)];
-  } catch (error) {
-    throw new Error(`Cannot read the licence of the C libraries, "${path}": build on Debian or Ubuntu`, {
-      cause: error,
-    });
-  }
 }
 
 /** What `deno info --json` says of a package. */
@@ -65,7 +43,8 @@ interface GraphModule {
   }[];
 }
 
-async function listPackages(): Promise<readonly Package[]> {
+/** The npm packages that the image has. */
+export async function listPackages(): Promise<readonly Package[]> {
   const args = ["info", "--json", "main.ts"];
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: PROJECT }).output();
   const decoder = new TextDecoder();
