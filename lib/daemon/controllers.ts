@@ -21,6 +21,7 @@ import {
   createEventSink,
   createLogSink,
   createMetricsSink,
+  createPodEventSink,
   createSkippedPodSink,
   RefusalReporter,
 } from "./pods/reports.ts";
@@ -105,6 +106,7 @@ export function createControllers(options: ControllersOptions): Runnable {
     }),
     report: combineSinks([
       createEventSink(recorder),
+      createPodEventSink(recorder),
       createLogSink(log),
       createMetricsSink({ metrics, isKnown }),
       createStatusSink({ lastScales, isKnown }),

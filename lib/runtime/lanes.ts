@@ -16,6 +16,14 @@ interface LaneOptions {
   readonly isUrgent?: boolean;
 }
 
+/** An item that others may take the place of. */
+interface Surplus<T> {
+  readonly lane: string;
+  readonly item: T;
+  /** How many wait with it, itself included. */
+  readonly count: number;
+}
+
 /** Items that wait, by lane. */
 export class Lanes<T> {
   readonly #places: number;
@@ -31,8 +39,9 @@ export class Lanes<T> {
     this.#places = places;
   }
 
-  /** Returns the number of items that wait, in one lane or in all. */
-  count(lane: string | null = null): number {
+  /** Returns the number of items that wait, in one lane or in all; of one lane also those of one urgency. */
+  count(lane: string | null = null, { isUrgent }: LaneOptions = {}): number {
+    if (lane !== null && isUrgent !== undefined) return (isUrgent ? this.#urgent : this.#others).get(lane)?.length ?? 0;
     if (lane !== null) return this.#active.get(lane)?.waiting ?? 0;
     let count = 0;
     for (const { waiting } of this.#active.values()) count += waiting;
@@ -90,12 +99,16 @@ export class Lanes<T> {
     }
   }
 
-  /** Returns the newest item that is not urgent, of the lane in which most wait; `null` if there is none. */
-  findSurplus(): { readonly lane: string; readonly item: T } | null {
-    let [longest, most]: [string | null, number] = [null, 0];
-    for (const [lane, { length }] of this.#others) if (length > most) [longest, most] = [lane, length];
-    const item = longest === null ? undefined : this.#others.get(longest)?.at(-1);
-    return longest === null || item === undefined ? null : { lane: longest, item };
+  /**
+   * Returns the newest item of the lane in which most of its urgency wait, with their number; `null` if none waits.
+   * Items are not urgent by default.
+   */
+  findSurplus({ isUrgent = false }: LaneOptions = {}): Surplus<T> | null {
+    const lanes = isUrgent ? this.#urgent : this.#others;
+    let [longest, count]: [string | null, number] = [null, 0];
+    for (const [lane, { length }] of lanes) if (length > count) [longest, count] = [lane, length];
+    const item = longest === null ? undefined : lanes.get(longest)?.at(-1);
+    return longest === null || item === undefined ? null : { lane: longest, item, count };
   }
 
   /** Returns whether the lane holds less than its share. One more lane than there are gets its share at once. */

@@ -38,7 +38,7 @@ Deno.test("createDaemon() tells an accepted PATCH in status, event and metrics (
   );
   const conditions = ["Ready", "Active", "Scaling", "Metrics"].map((type) => run.condition(type));
   assertEquals(conditions, ["True Valid", "True Tracking", "True ScaleUp", "True Available"]);
-  const event = run.api.list("events")[0];
+  const event = run.eventsOn("PodResourceAutoscaler")[0];
   assertEquals([event.involvedObject.uid, event.related.uid], ["uid-web-autoscaler", "uid-web-1"]);
   assertMatch(event.message, /container "main" of pod "web-1": cpu.requests 100m -> 250m/);
   const ups = 'namespace="shop",name="web",resource="cpu",side="requests",direction="up"';

@@ -89,7 +89,7 @@ Deno.test("a burst of resizes passes at its pace, each with its event, and no wa
   assertEquals(listNames(count).filter((name) => run.cpu(name) !== "250m").length, 0);
   await run.advance(30);
   assertEquals(run.resizes.length, count, "no PATCH but one for each");
-  const events = run.api.list("events");
+  const events = run.eventsOn("PodResourceAutoscaler");
   assertEquals(events.reduce((sum: number, event) => sum + event.count, 0), count);
   assertEquals(
     [...run.series("kedify_agent_pra_scale_blocked_total"), ...run.series("kedify_agent_pra_error_total")].filter((
@@ -97,7 +97,7 @@ Deno.test("a burst of resizes passes at its pace, each with its event, and no wa
     ) => line.includes("RetryLater")),
     [],
   );
-  assertEquals(readTotal(run, "podfit_events_total"), count);
+  assertEquals(readTotal(run, "podfit_events_total"), 2 * count, "each on the pod too (L58)");
 });
 
 Deno.test("errors whose words change each time make no flood of status writes (C51)", async () => {
@@ -138,7 +138,7 @@ Deno.test("createDaemon() tells of a server that refuses every resize for long, 
     path.endsWith("/resize") && isOut ? refuse(500, { message: "etcdserver: no leader" }) : null;
   await run.advance(3_600);
   assertEquals(run.events, ["ScaleFailed x1"]);
-  const [{ message }] = run.api.list("events");
+  const [{ message }] = run.eventsOn("PodResourceAutoscaler");
   assertEquals(message, "No resize was accepted for 1m or more (RetryLater): etcdserver: no leader");
   const told = run.log.filter(({ level }) => level === "WARN").map(({ message }) => message);
   assertEquals(told, [
@@ -162,7 +162,7 @@ Deno.test("createDaemon() tells autoscalers whose resizes all wait for a busy se
   run.api.intercept = ({ path }) => path.endsWith("/resize") ? refuse(429, { message: "Too many requests" }) : null;
   await run.advance(1_800);
   assert(run.resizes.length <= 300, `${run.resizes.length}`);
-  const told = run.api.list("events").map(({ involvedObject: { name }, count }) => `${name} x${count}`);
+  const told = run.eventsOn("PodResourceAutoscaler").map(({ involvedObject: { name }, count }) => `${name} x${count}`);
   assertEquals(told.toSorted(), names.map((name) => `${name} x1`).toSorted());
   assert(countLines(run) <= 12, `${countLines(run)} lines`);
 });

@@ -53,7 +53,7 @@ async function follow({ cooldown = "1m", othersAfter = [], ...options }: CourseO
     const [line = ""] = await run.series("kedify_agent_pra_resource_updates");
     updates += Number(line.split(" ")[1] ?? 0);
   }
-  const told = first.api.list("events").filter(({ reason }) => reason.endsWith("ScaleUp"))
+  const told = first.eventsOn("PodResourceAutoscaler").filter(({ reason }) => reason.endsWith("ScaleUp"))
     .reduce((sum: number, { count }: Json) => sum + count, 0);
   return { resizedAt, cpu: spec, updates, told };
 }

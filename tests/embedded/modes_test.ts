@@ -85,14 +85,50 @@ Deno.test("each node's podfit resizes the pods of its node, and the one with the
   assertEquals((await first.series("kedify_agent_pra_total")).length, 1);
   assertEquals(await second.series("kedify_agent_pra_total{"), []);
   const events = (await run.list("events")).filter(({ reason }: Json) => reason === "PodResourceAutoscalerScaleUp");
+  const onAutoscaler = events.filter(({ involvedObject: { kind } }: Json) => kind === "PodResourceAutoscaler");
   assertEquals(
-    events.map(({ related }: Json) => related.name).sort().filter((name, index, all) => all[index - 1] !== name),
+    onAutoscaler.map(({ related }: Json) => related.name).sort().filter((name, index, all) => all[index - 1] !== name),
     [
       "web-1",
       "web-2",
     ],
   );
   assertEquals(run.errors, []);
+});
+
+Deno.test("agents and sidecars write events on their own pods, each one alone (L58)", async (t) => {
+  const sum = (events: readonly Json[], pod: string) =>
+    events.filter(({ involvedObject: { kind, name } }: Json) => kind === "Pod" && name === pod).length;
+  const readUps = async (run: ClusterRun) =>
+    (await run.list("events")).filter(({ reason }: Json) => reason === "PodResourceAutoscalerScaleUp");
+
+  await t.step("a podfit for each node", async () => {
+    await using run = await startTwoNodes();
+    await using first = run.startPodfit(onNode("node-1"), { identity: "first" });
+    await using second = run.startPodfit(onNode("node-2"), { identity: "second" });
+    await run.advance(30);
+    for (const name of ["web-1", "web-2"]) use(run, name, 500);
+    await run.advance(90);
+    const ups = await readUps(run);
+    for (const [podfit, name] of [[first, "web-1"], [second, "web-2"]] as const) {
+      assertEquals(sum(ups, name), podfit.lines("Resized pod").length);
+      assert(sum(ups, name) > 0, name);
+    }
+  });
+  await t.step("a podfit in each pod, and one for the cluster", async () => {
+    const { run, startSidecar } = await startSidecars();
+    await using _run = run;
+    await using central = run.startPodfit();
+    await using one = startSidecar("web-1");
+    await run.advance(30);
+    for (const name of ["web-1", "db"]) use(run, name, 500);
+    await run.advance(90);
+    const ups = await readUps(run);
+    for (const [podfit, name] of [[one, "web-1"], [central, "db"]] as const) {
+      assertEquals(sum(ups, name), podfit.lines("Resized pod").length);
+      assert(sum(ups, name) > 0, name);
+    }
+  });
 });
 
 Deno.test("a node's podfit lists and watches the pods of its node alone, and all pods with the Lease (C51)", async () => {

@@ -33,7 +33,8 @@ Deno.test("Lanes.remove() and replace() find an item wherever it waits", () => {
   lanes.add("a", "a1");
   lanes.add("a", "a2", { isUrgent: true });
   lanes.add("a", "a3");
-  assertEquals(lanes.findSurplus(), { lane: "a", item: "a3" });
+  assertEquals(lanes.findSurplus(), { lane: "a", item: "a3", count: 2 });
+  assertEquals(lanes.findSurplus({ isUrgent: true }), { lane: "a", item: "a2", count: 1 });
   lanes.replace("a", "a2", "new");
   assertEquals([lanes.remove("a", "a1"), lanes.remove("a", "a1"), lanes.remove("b", "a3")], [true, false, false]);
   assertEquals(takeAll(lanes), ["new", "a3"]);

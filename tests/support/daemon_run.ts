@@ -128,10 +128,22 @@ export class Run implements AsyncDisposable {
   }
 
   /** `Reason xCount`, in the order of their creation. */
+  /** `reason xCount` of the events on autoscalers, without the prefix. */
   get events(): string[] {
-    return this.api.list("events").map(({ reason, count }) =>
+    return this.eventsOn("PodResourceAutoscaler").map(({ reason, count }) =>
       `${reason.replace("PodResourceAutoscaler", "")} x${count}`
     );
+  }
+
+  /** `pod reason xCount` of the events on pods, without the prefix. */
+  get podEvents(): string[] {
+    return this.eventsOn("Pod").map(({ involvedObject: { name }, reason, count }) =>
+      `${name} ${reason.replace("PodResourceAutoscaler", "")} x${count}`
+    );
+  }
+
+  eventsOn(kind: "PodResourceAutoscaler" | "Pod"): readonly Json[] {
+    return this.api.list("events").filter(({ involvedObject }) => involvedObject.kind === kind);
   }
 
   status(name = "web"): Json {

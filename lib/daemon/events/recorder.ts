@@ -1,6 +1,9 @@
 /**
- * Publishes Kubernetes Events: repeated ones become a count, each autoscaler has a rate limit, the queue is bounded.
+ * Publishes Kubernetes Events: repeated ones become a count, each object has a rate limit, the queue is bounded.
  * Namespaces take turns in the queue. Nothing waits for an event. The limits are those of client-go's recorder.
+ *
+ * Events on pods repeat what an event of the autoscaler or a condition says. They wait behind the others, and are
+ * dropped first.
  */
 import type { ApiClient } from "../../kube/client.ts";
 import { backoffMs, type CircuitBreaker } from "../../runtime/backoff.ts";
@@ -14,6 +17,7 @@ import {
   type EventContext,
   type EventNotice,
   EventWriter,
+  getSubject,
   type QueuedEvent,
   toEventType,
   type WriteFailure,
@@ -37,7 +41,7 @@ interface EventRecorderOptions {
 
 /**
  * Takes notices at any time and writes them while `run` runs. An event that cannot be written is counted, reported and
- * dropped. Clauses: C50, R92.
+ * dropped. Clauses: C50, L58, R92.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
@@ -45,23 +49,30 @@ export class EventRecorder {
   readonly #writer: EventWriter;
   /** By key. Writes to one Event run one after the other. */
   readonly #writing = new Map<string, Promise<void>>();
-  readonly #buckets = new Map<string, { tokens: number; at: number }>();
+  readonly #rates: EventRates;
+  /** Pods are many: their rates must not push out those of autoscalers. */
+  readonly #podRates: EventRates;
   readonly #idle: (() => void)[] = [];
   #serial = 0;
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
     this.#writer = new EventWriter(options);
+    this.#rates = new EventRates(options.clock);
+    this.#podRates = new EventRates(options.clock);
   }
 
   publish(notice: EventNotice, context: EventContext): void {
     const { metrics, clock } = this.#options;
-    this.#log(notice, context);
+    const { isOnPod = false } = context;
+    if (!isOnPod) this.#log(notice, context);
     const isAction = PER_ACTION.has(notice.name);
-    if (!isAction && !this.#takeToken(context.autoscaler.uid)) return metrics.eventPublished("rate_limited");
+    const { uid, name: subject } = getSubject(context);
+    const mayPublish = isOnPod ? this.#podRates.take(uid) : isAction || this.#rates.take(uid);
+    if (!mayPublish) return metrics.eventPublished("rate_limited");
     const at = clock.now();
-    const key = isAction ? null : toEventKey(notice, context);
-    const name = this.#newName(context.autoscaler.name, at);
+    const key = isAction || isOnPod ? null : toEventKey(notice, context);
+    const name = this.#newName(subject, at);
     const dropped = this.#queue.put({ notice, context, at, name, key, times: 1 });
     if (dropped !== null) this.#drop(dropped, "Events are dropped: they come faster than they can be written");
     this.#idle.shift()?.();
@@ -165,14 +176,25 @@ export class EventRecorder {
     for (let time = 0; time < times; time++) this.#options.metrics.eventPublished(result);
   }
 
-  #newName(autoscaler: string, at: number): string {
+  #newName(subject: string, at: number): string {
     const random = Math.floor(this.#options.random() * 0x10000);
     const suffix = [at, this.#serial++ % 0x1000, random].map((one) => one.toString(16)).join("");
-    return `${autoscaler.slice(0, 220).replace(/[.-]+$/, "")}.${suffix}`;
+    return `${subject.slice(0, 220).replace(/[.-]+$/, "")}.${suffix}`;
+  }
+}
+
+/** Limits the events of each object to a burst and then one at a time. */
+class EventRates {
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #buckets = new Map<string, { tokens: number; at: number }>();
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
   }
 
-  #takeToken(uid: string): boolean {
-    const now = this.#options.clock.monotonic();
+  /** Returns whether the object may have one more event now, and counts it. */
+  take(uid: string): boolean {
+    const now = this.#clock.monotonic();
     const bucket = this.#buckets.get(uid) ?? { tokens: BURST, at: now };
     const tokens = Math.min(BURST, bucket.tokens + (now - bucket.at) / REFILL_MS);
     this.#buckets.delete(uid);
@@ -182,7 +204,7 @@ export class EventRecorder {
   }
 }
 
-/** Each action is a separate event: never merged, never rate limited. */
+/** Each action is a separate event: never merged, and on the autoscaler never rate limited. */
 const PER_ACTION: ReadonlySet<EventNotice["name"]> = new Set([
   "ScaleUp",
   "ScaleDown",
@@ -199,7 +221,7 @@ const MAX_QUEUED = 5000;
 
 const MAX_ALIKE = 200;
 
-/** The most autoscalers whose rates are remembered. */
+/** The most objects of one kind whose rates are remembered. */
 const MAX_BUCKETS = 4096;
 
 const BURST = 25;
@@ -253,6 +275,7 @@ export class EventQueue {
 
   /** Adds an event. Returns the event that had to be dropped, this or another one; `null` = none. */
   put(event: QueuedEvent): QueuedEvent | null {
+    if (event.context.isOnPod) return this.#addOnPod(event);
     if (event.key !== null && this.#merge(event.key, event)) return null;
     const kind = toAlikeKey(event);
     const mostAlike = this.#size < this.#options.max ? this.#options.maxAlike : 1;
@@ -286,26 +309,44 @@ export class EventQueue {
   /** A combined event has an extra place in addition to the limit. */
   #add(event: QueuedEvent, most = this.#options.max): QueuedEvent | null {
     const { namespace } = event.context.autoscaler;
-    const surplus = this.#size < most ? null : this.#queues.findSurplus();
+    const isFull = this.#size >= most;
+    const onPod = isFull ? this.#queues.findSurplus() : null;
+    const surplus = onPod ?? (isFull ? this.#queues.findSurplus({ isUrgent: true }) : null);
     if (surplus !== null) {
-      if (this.#queues.count(surplus.lane) <= this.#queues.count(namespace)) return event;
+      if (onPod === null && surplus.count <= this.#queues.count(namespace, { isUrgent: true })) return event;
       this.#queues.remove(surplus.lane, surplus.item);
       this.#forget(surplus.item);
     }
-    this.#queues.add(namespace, event);
+    this.#queues.add(namespace, event, { isUrgent: true });
     if (event.key !== null) this.#byKey.set(event.key, event);
     this.#alike.set(toAlikeKey(event), (this.#alike.get(toAlikeKey(event)) ?? 0) + 1);
     this.#size++;
     return surplus?.item ?? null;
   }
 
+  /** In a full queue it takes only the place of another event on a pod, of the namespace with the most of them. */
+  #addOnPod(event: QueuedEvent): QueuedEvent | null {
+    const { namespace } = event.context.autoscaler;
+    const surplus = this.#size < this.#options.max ? null : this.#queues.findSurplus();
+    if (this.#size >= this.#options.max && surplus === null) return event;
+    if (surplus !== null) {
+      if (surplus.count <= this.#queues.count(namespace, { isUrgent: false })) return event;
+      this.#queues.remove(surplus.lane, surplus.item);
+      this.#forget(surplus.item);
+    }
+    this.#queues.add(namespace, event);
+    this.#size++;
+    return surplus?.item ?? null;
+  }
+
   #forget(event: QueuedEvent): QueuedEvent {
+    this.#size--;
+    if (event.context.isOnPod) return event;
     const kind = toAlikeKey(event);
     const left = (this.#alike.get(kind) ?? 1) - 1;
     if (left === 0) this.#alike.delete(kind);
     else this.#alike.set(kind, left);
     if (event.key !== null) this.#byKey.delete(event.key);
-    this.#size--;
     return event;
   }
 }

@@ -118,7 +118,7 @@ export interface EventNotice {
   readonly message: string;
 }
 
-/** The objects that an Event is about: its autoscaler, and the related pod. */
+/** The objects of an Event: the one that it is on, and the related one. */
 export interface EventContext {
   readonly autoscaler: {
     /** PodResourceAutoscaler by default. */
@@ -128,6 +128,15 @@ export interface EventContext {
     readonly uid: string;
   };
   readonly pod?: { readonly namespace: string; readonly name: string; readonly uid: string };
+  /** The Event is on the pod, and the autoscaler is the related object. By default it is the other way round. */
+  readonly isOnPod?: boolean;
+}
+
+/** Returns the object that the Event is on. */
+export function getSubject(
+  { autoscaler, pod, isOnPod }: EventContext,
+): { readonly name: string; readonly uid: string } {
+  return isOnPod && pod !== undefined ? pod : autoscaler;
 }
 
 /** The other facts of an Event. */
@@ -157,28 +166,22 @@ export function toEventType({ name }: EventNotice): "Normal" | "Warning" {
 /** core/v1 has no limit, events.k8s.io has 1024. */
 const MAX_MESSAGE = 1024;
 
-/** Returns the core/v1 Event on the autoscaler, with the pod as the related object. */
-function toEvent(
-  notice: EventNotice,
-  { context: { autoscaler, pod }, at, name, count, instance }: EventFacts,
-): Event {
+/** Returns the core/v1 Event, which is on the autoscaler or on the pod. */
+function toEvent(notice: EventNotice, { context, at, name, count, instance }: EventFacts): Event {
   const time = formatTime(at);
-  const { kind = "PodResourceAutoscaler" } = autoscaler;
+  const { kind = "PodResourceAutoscaler", namespace, name: autoscalerName, uid } = context.autoscaler;
+  const { apiVersion, prefix } = EVENT_KINDS[kind];
+  const autoscaler = { apiVersion, kind, namespace, name: autoscalerName, uid };
+  const { pod: about, isOnPod = false } = context;
+  const pod = about && { apiVersion: "v1", kind: "Pod", namespace: about.namespace, name: about.name, uid: about.uid };
+  const [subject, related] = isOnPod && pod ? [pod, autoscaler] : [autoscaler, pod];
   return {
     apiVersion: "v1",
     kind: "Event",
-    metadata: { name, namespace: autoscaler.namespace },
-    involvedObject: {
-      apiVersion: EVENT_KINDS[kind].apiVersion,
-      kind,
-      namespace: autoscaler.namespace,
-      name: autoscaler.name,
-      uid: autoscaler.uid,
-    },
-    ...(pod === undefined ? {} : {
-      related: { apiVersion: "v1", kind: "Pod", namespace: pod.namespace, name: pod.name, uid: pod.uid },
-    }),
-    reason: `${EVENT_KINDS[kind].prefix}${notice.name}`,
+    metadata: { name, namespace },
+    involvedObject: subject,
+    ...(related && { related }),
+    reason: `${prefix}${notice.name}`,
     message: toEventMessage(notice.message),
     type: toEventType(notice),
     source: { component: "podfit" },

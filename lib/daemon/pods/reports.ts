@@ -5,13 +5,14 @@
 import type { Autoscaler } from "../../model/autoscaler.ts";
 import type { ContainerDecision, ScaleAction } from "../../model/decision.ts";
 import { explainOtherPodfit } from "../../model/ownership.ts";
-import type { RefusalReason } from "../../model/reasons.ts";
+import type { LimitReason, Notice, NoticeName, RefusalReason } from "../../model/reasons.ts";
 import type { Answer, ResizeRequest } from "../../model/resize_request.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Log } from "../../runtime/log.ts";
 import { requestOrLimitOf, RESIZE_UNIT, resourceOf } from "../../units/resources.ts";
 import { formatDuration } from "../../units/time.ts";
 import { assessAutoscaler } from "../../vertical/explain.ts";
+import { findScaleUpLimit } from "../../vertical/outcome.ts";
 import { formatName } from "../cluster/facts.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import { type OnFailure, toStableText } from "../health.ts";
@@ -48,6 +49,70 @@ export function createEventSink(recorder: Pick<EventRecorder, "publish">): Evalu
       if (autoscaler !== undefined) recorder.publish(notice, { autoscaler, pod });
     }
   };
+}
+
+/**
+ * Returns a sink that repeats on the pod what `kubectl describe pod` should show: each resize, an OOM kill without an
+ * answer, a restart that podfit causes or avoids, and a scale-up that has begun to be limited. Mode recommend changes
+ * no pod and writes no event on one. Never throws. Clauses: L58.
+ */
+export function createPodEventSink(recorder: Pick<EventRecorder, "publish">): EvaluationSink {
+  return (evaluation) => {
+    const { input: { pod, observation }, outcome: { notices } } = evaluation;
+    for (const notice of notices) {
+      const isRevert = notice.name === "ResizePending" && observation.kind === "answered";
+      if (POD_NOTICES.has(notice.name) || isRevert) publish(notice);
+    }
+    for (const notice of listBegunLimits(evaluation)) publish(notice);
+
+    function publish(notice: Notice): void {
+      const autoscaler = evaluation.input.contenders.find(({ uid }) => uid === notice.autoscaler);
+      if (autoscaler?.mode === "apply") recorder.publish(notice, { autoscaler, pod, isOnPod: true });
+    }
+  };
+}
+
+const POD_NOTICES: ReadonlySet<NoticeName> = new Set([
+  "ScaleUp",
+  "ScaleDown",
+  "Inherited",
+  "ResizeMayRestart",
+  "OOMKilled",
+]);
+
+/** Returns one notice for each view whose scale-up is limited since this evaluation. */
+function listBegunLimits({ before, input, outcome }: Evaluation): readonly Notice[] {
+  const { views } = outcome.state;
+  if (views === before.views) return [];
+  const begun: Notice[] = [];
+  for (const key in views) {
+    const view = views[key];
+    const reason = view === undefined ? null : findScaleUpLimit(view);
+    const old = before.views[key];
+    if (view === undefined || reason === null || (old !== undefined && findScaleUpLimit(old) !== null)) continue;
+    const autoscaler = input.contenders.find((one) => one.key === key);
+    if (autoscaler !== undefined) {
+      begun.push(toLimited(reason, { autoscaler, container: view.container, input, outcome }));
+    }
+  }
+  return begun;
+}
+
+function toLimited(
+  reason: LimitReason,
+  { autoscaler: { uid }, container, input: { pod }, outcome: { decisions } }: LimitedContainer,
+): Notice {
+  const own = decisions.find((one) => one.autoscaler === uid && one.container === container)?.decision;
+  const why = own !== undefined && "message" in own && own.reason === reason ? `: ${own.message}` : "";
+  const message =
+    `container "${container}" of pod "${pod.name}" needs more, and cannot be given more until something ` +
+    `changes (${reason})${why}`;
+  return { autoscaler: uid, name: "Limited", message };
+}
+
+interface LimitedContainer extends Pick<Evaluation, "input" | "outcome"> {
+  readonly autoscaler: Autoscaler;
+  readonly container: string;
 }
 
 interface MetricsSinkOptions {

@@ -40,7 +40,7 @@ Deno.test("createDaemon() tells a refusal once and waits, when refused for (C44)
       await run.advance(120);
       assertEquals(sent, sentAt);
       assertEquals(run.events, ["ScaleFailed x1", "Limited x1"]);
-      const [{ message, type }] = run.api.list("events");
+      const [{ message, type }] = run.eventsOn("PodResourceAutoscaler");
       assertEquals(type, "Warning");
       assertStringIncludes(message, `(${reason}): ${body.message}`);
       const blocked = await run.series("kedify_agent_pra_scale_blocked_total");

@@ -5,11 +5,11 @@ import type { QueuedEvent } from "../../../lib/daemon/events/writer.ts";
 
 function newEvent(
   message: string,
-  { namespace = "shop", name = "ScaleUp" as NoticeName, key = null as string | null } = {},
+  { namespace = "shop", name = "ScaleUp" as NoticeName, key = null as string | null, isOnPod = false } = {},
 ) {
   const autoscaler = { namespace, name: "web", uid: `uid-${namespace}` };
   const notice = { autoscaler: autoscaler.uid, name, message };
-  return { notice, context: { autoscaler }, at: 0, name: message, key, times: 1 } satisfies QueuedEvent;
+  return { notice, context: { autoscaler, isOnPod }, at: 0, name: message, key, times: 1 } satisfies QueuedEvent;
 }
 
 function takeAll(queue: EventQueue): string[] {
@@ -58,4 +58,35 @@ Deno.test("EventQueue.put() combines rather than drops when it is full", () => {
   const dropped = Array.from({ length: 50 }, (_, index) => queue.put(newEvent(`later ${index}`)));
   assertEquals(dropped.filter((one) => one !== null), []);
   assertEquals(takeAll(queue).at(-1), "(combined from similar events): later 49 x50");
+});
+
+Deno.test("EventQueue.put() drops events on pods first when it is full, whatever their namespace (L58)", () => {
+  const queue = new EventQueue({ max: 4, maxAlike: 100 });
+  for (const message of ["p1", "p2"]) queue.put(newEvent(message, { namespace: "quiet", isOnPod: true }));
+  const names: readonly NoticeName[] = ["ScaleUp", "ScaleDown", "Inherited", "OOMKilled", "Limited"];
+  const dropped = names.map((name) => queue.put(newEvent(name, { namespace: "burst", name }))?.notice.message);
+  assertEquals(dropped, [undefined, undefined, "p2", "p1", "Limited"]);
+  assertEquals(queue.put(newEvent("p3", { namespace: "other", isOnPod: true }))?.notice.message, "p3");
+  assertEquals(takeAll(queue), ["ScaleUp x1", "ScaleDown x1", "Inherited x1", "OOMKilled x1"]);
+});
+
+Deno.test("EventQueue.put() drops events on pods of the namespace that has most of them (L58)", () => {
+  const queue = new EventQueue({ max: 4, maxAlike: 100 });
+  const put = (message: string, namespace: string) =>
+    queue.put(newEvent(message, { namespace, isOnPod: true }))?.notice.message;
+  assertEquals(["b1", "b2", "b3", "b4"].map((message) => put(message, "burst")), Array(4).fill(undefined));
+  assertEquals([put("b5", "burst"), put("q1", "quiet"), put("q2", "quiet"), put("q3", "quiet")], [
+    "b5",
+    "b4",
+    "b3",
+    "q3",
+  ]);
+  assertEquals(takeAll(queue), ["b1 x1", "q1 x1", "b2 x1", "q2 x1"]);
+});
+
+Deno.test("EventQueue.take() gives the events of autoscalers their turn before those on pods (L58)", () => {
+  const queue = new EventQueue({ max: 100, maxAlike: 100 });
+  for (const message of ["p1", "p2"]) queue.put(newEvent(message, { isOnPod: true }));
+  for (const message of ["a1", "a2", "a3", "a4"]) queue.put(newEvent(message));
+  assertEquals(takeAll(queue), ["a1 x1", "a2 x1", "a3 x1", "p1 x1", "a4 x1", "p2 x1"]);
 });

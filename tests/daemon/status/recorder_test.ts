@@ -40,6 +40,10 @@ class Desk implements AsyncDisposable {
     this.recorder.publish({ name, message }, { autoscaler, pod: POD });
   }
 
+  publishOnPod(name: NoticeName, message = "text", pod = POD): void {
+    this.recorder.publish({ name, message }, { autoscaler: WEB, pod, isOnPod: true });
+  }
+
   get events(): string[] {
     return this.api.list("events").map(({ reason, message, count }) =>
       `${reason.replace("PodResourceAutoscaler", "")} ${message} x${count}`
@@ -83,6 +87,28 @@ Deno.test("publish() writes an Event of core/v1 on the autoscaler with the pod a
     count: 1,
     eventTime: null,
   });
+});
+
+Deno.test("publish() writes an Event on the pod with the autoscaler as related object (L58)", async () => {
+  await using desk = new Desk();
+  desk.publishOnPod("ScaleUp", "Scaled up");
+  await settleEventLoop();
+  const [{ metadata, involvedObject, related, reason, count }] = desk.api.list("events");
+  assertMatch(metadata.name, /^web-1\.[0-9a-f]+$/);
+  assertEquals(involvedObject, { apiVersion: "v1", kind: "Pod", ...POD });
+  assertEquals(related, { apiVersion: "keda.kedify.io/v1alpha1", kind: "PodResourceAutoscaler", ...WEB });
+  assertEquals([reason, count], ["PodResourceAutoscalerScaleUp", 1]);
+});
+
+Deno.test("publish() limits the events of each pod alone, and its autoscaler's do not count (L58)", async () => {
+  await using desk = new Desk();
+  for (let i = 0; i < 40; i++) desk.publishOnPod("ScaleUp", `up ${i}`);
+  desk.publishOnPod("ScaleUp", "of another", { ...POD, name: "web-2", uid: "uid-web-2" });
+  for (let i = 0; i < 25; i++) desk.publish("ScaleFailed", `no ${i}`);
+  await settleEventLoop(200);
+  const of = (kind: string) => desk.api.list("events").filter(({ involvedObject }) => involvedObject.kind === kind);
+  assertEquals([of("Pod").length, of("PodResourceAutoscaler").length], [26, 25]);
+  assertEquals(desk.results.filter((one) => one === "rate_limited").length, 15);
 });
 
 Deno.test("publish() writes an Event on a ScaledObject under KEDA's name, one for each rescale (R92)", async () => {

@@ -172,7 +172,7 @@ Deno.test("a target whose selector cannot be used is not said to be missing (C10
   const message = 'deployment "web" has a selector that cannot be used: spec.selector.matchExpressions[0].operator: ' +
     'Cannot use "Near" as operator: must be In, NotIn, Exists or DoesNotExist';
   assertEquals(run.status().conditions[0].message, message);
-  assertStringIncludes(run.api.list("events")[0].message, "has a selector that cannot be used");
+  assertStringIncludes(run.eventsOn("PodResourceAutoscaler")[0]?.message, "has a selector that cannot be used");
   run.api.put("deployments", deploymentObject());
   await run.advance(15);
   assertEquals(run.condition("Active"), "True Tracking");

@@ -68,7 +68,11 @@ async function assertEventsAgree(lines: readonly LogLine[], { autoscaler, pod }:
   const about = (await readAutoscaler(pod.namespace, autoscaler)).metadata;
   for (const [action, name] of [["scaleUp", "ScaleUp"], ["scaleDown", "ScaleDown"]] as const) {
     const logged = lines.filter((line) => line.action === action);
-    const filter = { about: autoscaler, reason: `PodResourceAutoscaler${name}` };
+    const filter = {
+      kind: "PodResourceAutoscaler",
+      about: autoscaler,
+      reason: `PodResourceAutoscaler${name}`,
+    } as const;
     const events = await waitFor(
       `${logged.length} events ${filter.reason}`,
       async (): Promise<readonly EventJson[]> => {

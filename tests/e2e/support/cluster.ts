@@ -110,6 +110,8 @@ export interface EventFilter {
   readonly reason?: string;
   /** Name of the object that the event is about. */
   readonly about?: string;
+  /** Kind of that object. */
+  readonly kind?: "PodResourceAutoscaler" | "Pod";
 }
 
 /** Oldest first. */
@@ -117,6 +119,7 @@ export async function readEvents(namespace: string, filter: EventFilter = {}): P
   const selector = [
     filter.reason === undefined ? "" : `reason=${filter.reason}`,
     filter.about === undefined ? "" : `involvedObject.name=${filter.about}`,
+    filter.kind === undefined ? "" : `involvedObject.kind=${filter.kind}`,
   ].filter((part) => part !== "").join(",");
   const { items } = await list<EventJson>("Event", {
     namespace,
