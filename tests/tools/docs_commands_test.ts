@@ -1,0 +1,102 @@
+/** Are the commands of a page found, and is what it shows of their output what they printed? */
+import { assertEquals, assertThrows } from "#assert";
+import { fillOutput, listSteps, listUnprinted, parseTranscript, toScript, toShape } from "../../tools/docs/commands.ts";
+
+const PAGE = [
+  "Install:",
+  "",
+  "```console",
+  "$ helm install podfit \\",
+  ">   deploy/helm",
+  "NAME: podfit",
+  "...",
+  "pod/podfit-7fb94f694f-5cjhl   Running   2s",
+  "$ true",
+  "```",
+  "",
+  "<!-- not run: needs a registry -->",
+  "```sh",
+  "docker push registry.example/podfit",
+  "```",
+  "",
+  "```yaml",
+  "kind: Pod",
+  "```",
+  "",
+  "```sh",
+  "sleep 0",
+  "echo end",
+  "```",
+  "",
+].join("\n");
+
+const TRANSCRIPT = [
+  "$ helm install podfit \\",
+  ">   deploy/helm",
+  "NAME: podfit",
+  "STATUS: deployed",
+  "pod/podfit-cd7b7ccfb-7ccxs   Running   12s",
+  "$ true",
+  "$ sleep 0",
+  "> echo end",
+  "end",
+  "",
+].join("\n");
+
+Deno.test("listSteps() takes sh and console blocks, and leaves out what is not run", () => {
+  assertEquals(listSteps(PAGE), [
+    {
+      command: "helm install podfit \\\n  deploy/helm",
+      shown: ["NAME: podfit", "...", "pod/podfit-7fb94f694f-5cjhl   Running   2s"],
+    },
+    { command: "true", shown: [] },
+    { command: "sleep 0\necho end", shown: [] },
+  ]);
+});
+
+Deno.test("listSteps() rejects output before the first command", () => {
+  assertThrows(() => listSteps("```console\nNAME: podfit\n```\n"), Error, 'comes before the first "$ "');
+});
+
+Deno.test("toScript() prints what parseTranscript() reads", async () => {
+  const steps = [{ command: "echo 'it is'", shown: [] }, { command: "echo a \\\n  b", shown: [] }];
+  const { stdout } = await new Deno.Command("bash", { args: ["-c", toScript(steps)] }).output();
+  assertEquals(parseTranscript(new TextDecoder().decode(stdout)), [
+    { command: "echo 'it is'", shown: ["it is"] },
+    { command: "echo a \\\n  b", shown: ["a b"] },
+  ]);
+});
+
+Deno.test("listUnprinted() names each line that the command did not print there", () => {
+  const run = { command: "x", shown: ["a", "b", "c"] };
+  assertEquals(listUnprinted({ command: "x", shown: ["a", "...", "c"] }, run), []);
+  assertEquals(listUnprinted({ command: "x", shown: ["b", "a"] }, run), ["a"]);
+  assertEquals(listUnprinted({ command: "x", shown: ["..."] }, run), []);
+});
+
+Deno.test("fillOutput() copies the lines of the same shape from the transcript, and nothing else", () => {
+  const filled = fillOutput(PAGE, parseTranscript(TRANSCRIPT));
+  assertEquals(
+    filled,
+    PAGE.replace("podfit-7fb94f694f-5cjhl   Running   2s", "podfit-cd7b7ccfb-7ccxs   Running   12s"),
+  );
+});
+
+Deno.test("fillOutput() fails where the output has changed its shape, or a command is missing", () => {
+  const other = parseTranscript(TRANSCRIPT.replace("NAME: podfit", "RELEASE: podfit"));
+  assertThrows(() => fillOutput(PAGE, other), Error, 'Cannot find a line like "NAME: podfit"');
+  const shorter = parseTranscript(TRANSCRIPT.slice(0, TRANSCRIPT.indexOf("$ true")));
+  assertThrows(() => fillOutput(PAGE, shorter), Error, "Cannot find the command in the transcript");
+});
+
+Deno.test("toShape() is the same for the same line of two runs, and differs where a word does", () => {
+  const same = [
+    ["hello   hello   False  True   61s", "hello  hello  True  True  1m2s"],
+    ["LAST DEPLOYED: Wed Nov 25 13:33:44 2026", "LAST DEPLOYED: Thu Nov 26 09:01:02 2026"],
+    ["cpu.requests 131m -> 264m at 13:34:46Z", "cpu.requests 50m -> 1 at 00:00:00Z"],
+    ['{"memory":"512Mi"}', '{"memory":"64Mi"}'],
+    ["hello-759f4c4cc4-kzv72 has", "hello-6d4cf56db6-2wxvz has"],
+  ] as const;
+  for (const [one, other] of same) assertEquals(toShape(one), toShape(other));
+  assertEquals(toShape("pod web is Ready") === toShape("pod web is Pending"), false);
+});

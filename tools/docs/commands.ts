@@ -1,0 +1,123 @@
+/**
+ * The commands of a page and what the page shows of their output.
+ *
+ * A block of the language `sh` has commands alone. A block of the language `console` is a terminal: `$ ` begins a command,
+ * `> ` continues it, and the other lines are its output, where `...` is a gap. A comment `<!-- not run: WHY -->` on the line
+ * above a block excludes it from runs.
+ */
+import { type Block, listBlocks } from "./markdown.ts";
+
+/** Commands that are typed together, and the lines of output that the page shows. */
+export interface Step {
+  readonly command: string;
+  /** Empty where the page shows none. */
+  readonly shown: readonly string[];
+}
+
+/** Returns what a reader types, in the order of the page. */
+export function listSteps(text: string): readonly Step[] {
+  return listBlocks(text).filter(({ notRun }) => notRun === null).flatMap(toSteps);
+}
+
+function toSteps({ language, text }: Block): readonly Step[] {
+  if (language === "sh") return [{ command: text.trimEnd(), shown: [] }];
+  return language === "console" ? parseTerminal(text.trimEnd().split("\n")) : [];
+}
+
+function parseTerminal(lines: readonly string[]): readonly Step[] {
+  const steps: { command: string; shown: string[] }[] = [];
+  for (const line of lines) {
+    const last = steps.at(-1);
+    if (line.startsWith("$ ")) steps.push({ command: line.slice(2), shown: [] });
+    else if (last === undefined) throw new Error(`Cannot read a console block: "${line}" comes before the first "$ "`);
+    else if (line.startsWith("> ") && last.shown.length === 0) last.command += `\n${line.slice(2)}`;
+    else last.shown.push(line);
+  }
+  return steps;
+}
+
+/** Begins each command in a transcript. */
+const PROMPT = "$ ";
+
+/** Returns a script for bash that prints each command before its output, and stops at the first that fails. */
+export function toScript(steps: readonly Step[]): string {
+  const print = (text: string) => `printf '%s\\n' '${text.replaceAll("'", `'\\''`)}'`;
+  const echo = ({ command }: Step) =>
+    print(command.split("\n").map((line, at) => (at === 0 ? PROMPT : "> ") + line).join("\n"));
+  return ["exec 2>&1", ...steps.flatMap((step) => [echo(step), step.command])].join("\n");
+}
+
+/** Returns the commands of a transcript, each with all of its output. */
+export function parseTranscript(transcript: string): readonly Step[] {
+  const lines = transcript.trimEnd().split("\n");
+  const first = lines.findIndex((line) => line.startsWith(PROMPT));
+  return first < 0 ? [] : parseTerminal(lines.slice(first));
+}
+
+/** Returns the steps of the transcript for those of the page, in their order. Throws where the page has another command. */
+export function matchSteps(page: readonly Step[], transcript: readonly Step[]): readonly (readonly [Step, Step])[] {
+  return page.map((step, index) => {
+    const run = transcript[index];
+    if (run?.command !== step.command) {
+      throw new Error(`Cannot find the command in the transcript: "${step.command}", there it is "${run?.command}"`);
+    }
+    return [step, run] as const;
+  });
+}
+
+/** Returns the lines that the page shows and that the command did not print: all but gaps, compared in their order. */
+export function listUnprinted({ shown }: Step, { shown: printed }: Step): readonly string[] {
+  let next = 0;
+  return shown.filter((line) => {
+    if (line === GAP) return false;
+    const found = printed.indexOf(line, next);
+    if (found >= 0) next = found + 1;
+    return found < 0;
+  });
+}
+
+const GAP = "...";
+
+/**
+ * Returns the page with the output of the transcript in its console blocks. A line that is shown is replaced by the next
+ * line of the output with the same shape. Throws where there is none: then what the command prints has changed.
+ */
+export function fillOutput(text: string, transcript: readonly Step[]): string {
+  let filled = text;
+  let at = 0;
+  for (const [step, run] of matchSteps(listSteps(text), transcript)) {
+    if (step.shown.length === 0) continue;
+    const command = step.command.split("\n").map((line, index) => (index === 0 ? PROMPT : "> ") + line).join("\n");
+    const old = `${command}\n${step.shown.join("\n")}`;
+    at = filled.indexOf(old, at);
+    if (at < 0) throw new Error(`Cannot find the block of "${step.command}"`);
+    const fresh = `${command}\n${replaceShown(step, run).join("\n")}`;
+    filled = filled.slice(0, at) + fresh + filled.slice(at + old.length);
+    at += fresh.length;
+  }
+  return filled;
+}
+
+function replaceShown({ command, shown }: Step, { shown: printed }: Step): readonly string[] {
+  let next = 0;
+  return shown.map((line) => {
+    if (line === GAP) return line;
+    const found = printed.findIndex((one, index) => index >= next && toShape(one) === toShape(line));
+    if (found < 0) throw new Error(`Cannot find a line like "${line}" in the output of "${command}"`);
+    next = found + 1;
+    return printed[found] ?? "";
+  });
+}
+
+/** Returns the line without what differs between two runs: numbers, times, generated names, and widths of columns. */
+export function toShape(line: string): string {
+  return line
+    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, "ID")
+    .replaceAll(/\bsha256:[0-9a-f]+/g, "DIGEST")
+    .replaceAll(/-[bcdfghjklmnpqrstvwxz2456789]{5,10}-[bcdfghjklmnpqrstvwxz2456789]{5}\b/g, "-HASH")
+    .replaceAll(/\b[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ [\d:]+ \d{4}\b/g, "DATE")
+    .replaceAll(/\b\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d\d:\d\d:\d\dZ/g, "TIME")
+    .replaceAll(/\b(?:[Tt]rue|[Ff]alse|Unknown)\b/g, "BOOLEAN")
+    .replaceAll(/\d+(?:\.\d+)?(?:[mun]|[KMG]i|[dhms](?:\d+[hms])*)?(?![\w.])/g, "N")
+    .replaceAll(/\s+/g, " ");
+}
