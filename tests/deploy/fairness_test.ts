@@ -70,16 +70,16 @@ chartTest(
 );
 
 chartTest("each alert is about metrics and labels that podfit has, and has its lines in the runbook", async () => {
-  const runbook = await Deno.readTextFile(new URL("../../docs/runbook.md", import.meta.url));
+  const runbook = await Deno.readTextFile(new URL("../../docs/operate/monitoring.md", import.meta.url));
   const families: readonly { readonly name: string; readonly labels: readonly string[] }[] = [
     ...Object.values(FAMILIES),
     ...Object.values(REPLICA_FAMILIES),
   ];
   const alerts = await listAlerts(ALL);
-  const titles = [...runbook.matchAll(/^## (\w+)$/gm)].map(([, title]) => title);
+  const titles = [...runbook.matchAll(/^### (Podfit\w+)$/gm)].map(([, title]) => title);
   assertEquals(alerts.map(({ alert }) => alert), titles);
   for (const { alert, expr, annotations, labels } of alerts) {
-    assertEquals(annotations.runbook, `docs/runbook.md#${alert.toLowerCase()}`);
+    assertEquals(annotations.runbook, `docs/operate/monitoring.md#${alert.toLowerCase()}`);
     assert(["critical", "warning"].includes(labels.severity) && annotations.summary.length > 20, alert);
     const metrics = [...expr.matchAll(/(\w+)\{([^}]*)\}/g)];
     assert(metrics.length > 0, expr);

@@ -1,6 +1,14 @@
 /** Are the commands of a page found, and is what it shows of their output what they printed? */
 import { assertEquals, assertThrows } from "#assert";
-import { fillOutput, listSteps, listUnprinted, parseTranscript, toScript, toShape } from "../../tools/docs/commands.ts";
+import {
+  fillOutput,
+  listSteps,
+  listUnprinted,
+  matchSteps,
+  parseTranscript,
+  toScript,
+  toShape,
+} from "../../tools/docs/commands.ts";
 
 const PAGE = [
   "Install:",
@@ -67,6 +75,19 @@ Deno.test("toScript() prints what parseTranscript() reads", async () => {
   ]);
 });
 
+Deno.test("toScript() prints the command of the page and runs what it is changed to", async () => {
+  const script = toScript([{ command: "echo page", shown: [] }], (command) => command.replace("page", "test"));
+  const { stdout } = await new Deno.Command("bash", { args: ["-c", script] }).output();
+  assertEquals(new TextDecoder().decode(stdout), "$ echo page\ntest\n");
+});
+
+Deno.test("matchSteps() takes the next run of a command, whatever the order of the page", () => {
+  const step = (command: string, ...shown: readonly string[]) => ({ command, shown });
+  const transcript = [step("a", "1"), step("b", "2"), step("a", "3")];
+  const page = [step("b", "..."), step("a", "..."), step("x"), step("b", "...")];
+  assertEquals(matchSteps(page, transcript).map(([, run]) => run.shown), [["2"], ["3"], ["2"]]);
+});
+
 Deno.test("listUnprinted() names each line that the command did not print there", () => {
   const run = { command: "x", shown: ["a", "b", "c"] };
   assertEquals(listUnprinted({ command: "x", shown: ["a", "...", "c"] }, run), []);
@@ -85,7 +106,7 @@ Deno.test("fillOutput() copies the lines of the same shape from the transcript, 
 Deno.test("fillOutput() fails where the output has changed its shape, or a command is missing", () => {
   const other = parseTranscript(TRANSCRIPT.replace("NAME: podfit", "RELEASE: podfit"));
   assertThrows(() => fillOutput(PAGE, other), Error, 'Cannot find a line like "NAME: podfit"');
-  const shorter = parseTranscript(TRANSCRIPT.slice(0, TRANSCRIPT.indexOf("$ true")));
+  const shorter = parseTranscript(TRANSCRIPT.slice(TRANSCRIPT.indexOf("$ true")));
   assertThrows(() => fillOutput(PAGE, shorter), Error, "Cannot find the command in the transcript");
 });
 

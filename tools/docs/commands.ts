@@ -28,23 +28,30 @@ function parseTerminal(lines: readonly string[]): readonly Step[] {
   const steps: { command: string; shown: string[] }[] = [];
   for (const line of lines) {
     const last = steps.at(-1);
-    if (line.startsWith("$ ")) steps.push({ command: line.slice(2), shown: [] });
+    if (line.startsWith(PROMPT)) steps.push({ command: line.slice(2), shown: [] });
     else if (last === undefined) throw new Error(`Cannot read a console block: "${line}" comes before the first "$ "`);
-    else if (line.startsWith("> ") && last.shown.length === 0) last.command += `\n${line.slice(2)}`;
+    else if (line.startsWith(CONTINUED) && last.shown.length === 0) last.command += `\n${line.slice(2)}`;
     else last.shown.push(line);
   }
   return steps;
 }
 
-/** Begins each command in a transcript. */
+/** Begins each command in a transcript, and each further line of one. */
 const PROMPT = "$ ";
+const CONTINUED = "> ";
 
-/** Returns a script for bash that prints each command before its output, and stops at the first that fails. */
-export function toScript(steps: readonly Step[]): string {
+/**
+ * Returns a script for bash that prints each command before its output, and stops at the first that fails. `change` gives
+ * what is run in place of a command, such as another registry; the command is printed as the page has it.
+ */
+export function toScript(steps: readonly Step[], change: (command: string) => string = (command) => command): string {
   const print = (text: string) => `printf '%s\\n' '${text.replaceAll("'", `'\\''`)}'`;
-  const echo = ({ command }: Step) =>
-    print(command.split("\n").map((line, at) => (at === 0 ? PROMPT : "> ") + line).join("\n"));
-  return ["exec 2>&1", ...steps.flatMap((step) => [echo(step), step.command])].join("\n");
+  return ["exec 2>&1", ...steps.flatMap(({ command }) => [print(toPrompt(command)), change(command)])].join("\n");
+}
+
+/** The command as a terminal shows it. */
+function toPrompt(command: string): string {
+  return command.split("\n").map((line, at) => (at === 0 ? PROMPT : CONTINUED) + line).join("\n");
 }
 
 /** Returns the commands of a transcript, each with all of its output. */
@@ -54,13 +61,19 @@ export function parseTranscript(transcript: string): readonly Step[] {
   return first < 0 ? [] : parseTerminal(lines.slice(first));
 }
 
-/** Returns the steps of the transcript for those of the page, in their order. Throws where the page has another command. */
+/**
+ * Returns the steps of the page that show output, each with the one of the transcript: the next run of the same command, or
+ * else its first. Throws where the transcript lacks the command.
+ */
 export function matchSteps(page: readonly Step[], transcript: readonly Step[]): readonly (readonly [Step, Step])[] {
-  return page.map((step, index) => {
+  let next = 0;
+  return page.filter(({ shown }) => shown.length > 0).map((step) => {
+    const isRun = ({ command }: Step) => command === step.command;
+    const later = transcript.slice(next).findIndex(isRun);
+    const index = later < 0 ? transcript.findIndex(isRun) : next + later;
     const run = transcript[index];
-    if (run?.command !== step.command) {
-      throw new Error(`Cannot find the command in the transcript: "${step.command}", there it is "${run?.command}"`);
-    }
+    if (run === undefined) throw new Error(`Cannot find the command in the transcript: "${step.command}"`);
+    next = index + 1;
     return [step, run] as const;
   });
 }
@@ -86,8 +99,7 @@ export function fillOutput(text: string, transcript: readonly Step[]): string {
   let filled = text;
   let at = 0;
   for (const [step, run] of matchSteps(listSteps(text), transcript)) {
-    if (step.shown.length === 0) continue;
-    const command = step.command.split("\n").map((line, index) => (index === 0 ? PROMPT : "> ") + line).join("\n");
+    const command = toPrompt(step.command);
     const old = `${command}\n${step.shown.join("\n")}`;
     at = filled.indexOf(old, at);
     if (at < 0) throw new Error(`Cannot find the block of "${step.command}"`);

@@ -15,3 +15,26 @@ export const PAGES: Readonly<Record<string, number>> = {
   "docs/faq.md": 6,
   "docs/compare.md": 5,
 };
+
+/** Folders of pages: the pages that each must have, and the upper bound of each page in KiB. */
+export const FOLDERS: Readonly<Record<string, { readonly max: number; readonly names: readonly string[] }>> = {
+  "docs/concepts": {
+    max: 6,
+    names: ["decisions", "profiles", "memory", "new-pods", "replicas", "usage-sources", "limits-and-scope"],
+  },
+  "docs/how-to": {
+    max: 3,
+    names: [
+      ...["recommend-mode", "choose-a-policy", "jvm", "nodejs", "python", "postgresql", "batch-and-queues", "sidecars"],
+      ...["from-vpa", "from-hpa", "from-keda", "from-kedify-agent", "gitops", "many-tenants", "metrics-over-tls"],
+      ...["lint-in-ci", "report-a-bug"],
+    ],
+  },
+  "docs/reference": {
+    max: Infinity,
+    names: [
+      ...["api", "reasons", "metrics", "cli", "flags", "helm-values", "lint-rules", "keda-support"],
+      "kedify-differences",
+    ],
+  },
+};

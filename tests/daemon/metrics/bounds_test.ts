@@ -56,16 +56,16 @@ function read(metrics: Metrics): string {
   return [...metrics.render()].join("");
 }
 
-Deno.test("an autoscaler and a namespace have at most as many series as the README says (C52)", async () => {
+Deno.test("an autoscaler and a namespace have at most as many series as the docs say (C52)", async () => {
   const metrics = createMetrics({ version: "1" });
   recordNamespaces(metrics, ["shop", "stage"]);
   recordAutoscaler(metrics, CART);
   recordAutoscaler(metrics, { namespace: "stage", name: "other" });
   assertEquals(countSeries(metrics, ',name="cart"'), PER_AUTOSCALER);
   assertEquals(countSeries(metrics, 'namespace="shop"') - PER_AUTOSCALER, PER_NAMESPACE);
-  const readme = await Deno.readTextFile(new URL("../../../README.md", import.meta.url));
+  const page = await Deno.readTextFile(new URL("../../../docs/operate/monitoring.md", import.meta.url));
   const most = `An autoscaler has at most ${PER_AUTOSCALER} series, a namespace ${PER_NAMESPACE} more`;
-  assert(readme.includes(most), most);
+  assert(page.includes(most), most);
 });
 
 Deno.test("a thousand random outcomes give an autoscaler no more series than that (C52, C53)", () => {
