@@ -1,7 +1,11 @@
 /** The custom resource definition as a file: its public names, and that the parser knows the same fields. */
 import { assert, assertEquals, assertStringIncludes } from "#assert";
+import { toStatusFacts } from "../lib/daemon/status/facts.ts";
 import { parseAutoscaler } from "../lib/resources/pod_resource_autoscaler/parse.ts";
+import { MAX_CONTAINERS } from "../lib/resources/pod_resource_autoscaler/sizes.ts";
+import { nextStatus } from "../lib/resources/pod_resource_autoscaler/status.ts";
 import { readDefinition } from "./support/definition.ts";
+import { autoscalerFacts, statusSources } from "./support/status_sources.ts";
 import { type Edits, SIDE, toManifest } from "./support/manifests.ts";
 
 interface Schema {
@@ -58,16 +62,18 @@ Deno.test("C6 the definition has the printer columns", () => {
   ]);
   assertEquals(columns, [
     ["Target", "string", ".spec.target.name", 0],
+    ["Pods", "integer", ".status.pods", 0],
+    ["CPU", "string", ".status.requests.cpu", 0],
+    ["Memory", "string", ".status.requests.memory", 0],
     ["Limited", "string", ".status.conditions[?(@.type=='Limited')].status", 0],
     ["Ready", "string", ".status.conditions[?(@.type=='Ready')].status", 0],
-    ["Active", "string", ".status.conditions[?(@.type=='Active')].status", 0],
-    ["Scaling", "boolean", ".status.scaling", 0],
-    ["Paused", "boolean", ".spec.paused", 0],
     ["Age", "date", ".metadata.creationTimestamp", 0],
     ["Mode", "string", ".spec.mode", 10],
     ["Profile", "string", ".spec.profile", 10],
-    ["Last Scale", "date", ".status.lastScaleTime", 10],
+    ["Paused", "boolean", ".spec.paused", 10],
+    ["Waiting", "string", ".status.containers[?(@.waiting)].waiting", 10],
     ["Last Change", "string", ".status.lastScaleResourceChange", 10],
+    ["Last Scale", "date", ".status.lastScaleTime", 10],
   ]);
 });
 
@@ -170,12 +176,31 @@ Deno.test("C5 the definition has the fields of the status", () => {
     "lastScaleResourceChange",
     "scaling",
     "effectivePolicy",
+    "pods",
+    "requests",
+    "containers",
     "recommendations",
   ]);
   const conditions = FIELDS.get("status.conditions");
   assertEquals(conditions?.["x-kubernetes-list-type"], "map");
   assertEquals(conditions?.["x-kubernetes-list-map-keys"], ["type"]);
   assertEquals(conditions?.items?.required, ["type", "status", "lastTransitionTime", "reason", "message"]);
+});
+
+Deno.test("the definition says what each condition of the status means (C51, L53)", () => {
+  const about = `${FIELDS.get("status.conditions")?.description}`;
+  const each = `${FIELDS.get("status.conditions[].type")?.description}`;
+  const { conditions = [] } = nextStatus({}, toStatusFacts(autoscalerFacts(), statusSources()), 0);
+  assertEquals(conditions.length, 5);
+  for (const { type } of conditions) {
+    assertStringIncludes(about, `${type}: `);
+    assertStringIncludes(each, type);
+  }
+});
+
+Deno.test("the definition bounds the list of containers as podfit does (L59)", () => {
+  const containers = FIELDS.get("status.containers");
+  assertEquals([containers?.maxItems, containers?.["x-kubernetes-list-map-keys"]], [MAX_CONTAINERS, ["name"]]);
 });
 
 /** Every schema below this one by its path; `[]` stands for the entries of a list. */

@@ -439,6 +439,31 @@ export interface components {
         status: "True" | "False" | "Unknown";
         type: string;
       }[];
+      containers?: {
+        current?: {
+          limits?: {
+            cpu?: string;
+            memory?: string;
+          };
+          requests?: {
+            cpu?: string;
+            memory?: string;
+          };
+        };
+        name: string;
+        pods?: number;
+        waiting?: string;
+        wanted?: {
+          limits?: {
+            cpu?: string;
+            memory?: string;
+          };
+          requests?: {
+            cpu?: string;
+            memory?: string;
+          };
+        };
+      }[];
       effectivePolicy?: Record<string, unknown>;
       effectiveSelector?: {
         matchExpressions?: {
@@ -455,6 +480,7 @@ export interface components {
       lastScaleResourceChange?: string;
       lastScaleTime?: string;
       observedGeneration?: number;
+      pods?: number;
       recommendations?: {
         container: string;
         max?: {
@@ -498,6 +524,10 @@ export interface components {
           };
         };
       }[];
+      requests?: {
+        cpu?: string;
+        memory?: string;
+      };
       scaling?: boolean;
     };
     ShardInfo: {

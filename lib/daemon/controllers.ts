@@ -31,6 +31,7 @@ import type { ReplicasManager, ReplicasSettings } from "./replicas/manager.ts";
 import { createCountLimited, isStatusOurs, Recommendations } from "./status/facts.ts";
 import { createStatusSink, type LastScales } from "./status/last_scales.ts";
 import { createLimitGauges, createStatusOutputs } from "./status/listeners.ts";
+import { PublishedSizes, WaitingContainers } from "./status/sizes.ts";
 import { StatusLoop, StatusSweep } from "./status/sweep.ts";
 
 interface ControllersOptions {
@@ -92,6 +93,7 @@ export function createControllers(options: ControllersOptions): Runnable {
   const peekState = (uid: string) => states.peek(uid);
   const siblings = new SiblingIndex({ readStanding: peekState });
   const oomFloors = new OomFloors();
+  const waiting = new WaitingContainers({ findState: peekState });
   const refusals = new RefusalReporter({ clock, recorder, onTrouble, isKnown });
   // It is created last, because it reads usage with the node poller. The parts above ask it only while they run.
   let replicas: ReplicasManager | null = null;
@@ -111,6 +113,7 @@ export function createControllers(options: ControllersOptions): Runnable {
       createMetricsSink({ metrics, isKnown }),
       createStatusSink({ lastScales, isKnown }),
       createOomFloorSink(oomFloors),
+      waiting.sink,
       refusals.sink,
       createSkippedPodSink(log),
       ...options.sinks,
@@ -193,6 +196,8 @@ export function createControllers(options: ControllersOptions): Runnable {
     findUnread: health.findUnread,
     limits: createCountLimited(peekState),
     recommended: recommendations.compute,
+    // The sizes of only some of the pods are meaningless.
+    sizes: isNodeLocal ? null : new PublishedSizes({ findWaiting: waiting.find }),
     isNodeLocal,
     lastScales,
     canReport: observer.canReportStatus,
@@ -213,6 +218,7 @@ export function createControllers(options: ControllersOptions): Runnable {
       siblings.remove(pod.uid);
       controller.drop(pod.uid);
       health.forgetPod(pod.uid);
+      waiting.forgetPod(pod.uid);
     },
     onMovedInSet: (set, before, after) => replicas?.movePodInSet(set, before, after),
     onHeadroom: (node) => nodes.evaluateNow(node, controller.waitingForHeadroom),

@@ -111,7 +111,12 @@ export interface ContainerDecision {
   readonly candidates: readonly ResourceField[];
   /** False if no new sample was read and earlier proposals were asked again. */
   readonly isNewSample: boolean;
+  /** The size that a stopped choice asks for, of its fields alone; absent if nothing is stopped. */
+  readonly wanted?: WantedSize;
 }
+
+/** The amounts of the fields that should change, millicores or bytes. A field at its bound has what usage asks for. */
+export type WantedSize = Readonly<Partial<Record<ResourceField, number>>>;
 
 /** The result of an evaluation: the caller stores the state, sends the request and publishes the rest. */
 export interface SizeOutcome {

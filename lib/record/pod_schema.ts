@@ -431,6 +431,7 @@ export const outcomeSchema = schemaOf<SizeOutcome>()(v.strictObject({
     decision,
     candidates: v.array(side),
     isNewSample: flag,
+    wanted: v.exactOptional(byField(number)),
   })),
   notices: v.array(notice),
   request: v.nullable(request),

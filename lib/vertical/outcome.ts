@@ -134,7 +134,7 @@ export function toContainerDecision(
   if (asked === null) return { autoscaler, container, decision: explainHold(it), candidates: [], isNewSample };
   if (asked.kind === "stopped") {
     const decision = addVetoText(asked.decision, it.input.now, vetoedSince);
-    return { autoscaler, container, decision, candidates: asked.candidates, isNewSample };
+    return { autoscaler, container, decision, candidates: asked.candidates, isNewSample, wanted: asked.wanted };
   }
   const { action, base, to, moving, proposals } = asked.candidate;
   const reason = findResizeReason(asked.candidate);

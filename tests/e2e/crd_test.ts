@@ -74,28 +74,32 @@ scenario("C1 C5 C6 kubectl prints the columns of a status that podfit writes", {
     assertEquals(header.split(/ {2,}/), [
       "NAME",
       "TARGET",
+      "PODS",
+      "CPU",
+      "MEMORY",
       "LIMITED",
       "READY",
-      "ACTIVE",
-      "SCALING",
-      "PAUSED",
       "AGE",
       "MODE",
       "PROFILE",
-      "LAST SCALE",
+      "PAUSED",
+      "WAITING",
       "LAST CHANGE",
+      "LAST SCALE",
     ]);
     const [, ...cells] = row.split(/ {2,}/);
-    const [age = "", lastScale = ""] = [cells[6], cells[9]];
-    assertEquals(cells.filter((_, index) => index !== 6 && index !== 9), [
+    const [age = "", lastScale = ""] = [cells[6], cells[12]];
+    assertEquals(cells.filter((_, index) => index !== 6 && index !== 12), [
       "web",
+      "3",
+      "250m",
+      "96Mi",
       "False",
       "True",
-      "False",
-      "true",
-      "false",
       "apply",
       "balanced",
+      "false",
+      "Quota",
       STATUS.lastScaleResourceChange,
     ]);
     for (const time of [age, lastScale]) assertMatch(time, /^[0-9]+[a-z]/);
@@ -135,4 +139,10 @@ const STATUS = {
   lastScaleAction: "scaleUp",
   lastScaleResourceChange: "cpu.requests 100m -> 200m",
   scaling: true,
+  pods: 3,
+  requests: { cpu: "250m", memory: "96Mi" },
+  containers: [
+    { name: "app", pods: 3, current: { requests: { cpu: "200m", memory: "64Mi" } } },
+    { name: "proxy", pods: 3, wanted: { requests: { cpu: "70m" } }, waiting: "Quota" },
+  ],
 };

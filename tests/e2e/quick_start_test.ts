@@ -18,7 +18,7 @@ scenario("the README's way from source ends in a visible resize", {
     assertEquals(code, 0, output);
     assertMatch(
       output,
-      /^hello +hello +(True|False) +True +True +(true|false) +false +\S+ +balanced +\d+s +cpu\./m,
+      /^hello +hello +1 +\d\S* +\d+Mi +(True|False) +True +\S+ +(apply +)?balanced +false +([A-Z]\w+ +)?cpu\..* +\d+s$/m,
       output,
     );
     assertStringIncludes(output, "PodResourceAutoscalerScaleUp");

@@ -36,7 +36,7 @@ scenario("C54 the README's installation, command by command, ends in a resize an
     assertEquals(code, 0, output);
     assertMatch(
       output,
-      /^hello +hello +(True|False) +True +True +(true|false) +false +\S+ +balanced +\d+s +cpu\./m,
+      /^hello +hello +1 +\d\S* +\d+Mi +(True|False) +True +\S+ +(apply +)?balanced +false +([A-Z]\w+ +)?cpu\..* +\d+s$/m,
       output,
     );
     assertStringIncludes(output, "Scaled up container");

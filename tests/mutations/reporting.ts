@@ -97,6 +97,57 @@ export const REPORTING: Mutations = {
       test: "EventQueue.take() gives the events of autoscalers their turn before those on pods (L58)",
     },
   ],
+  L59: [
+    {
+      breaks: "writes what podfit wants at once",
+      in: "LASTING_MS",
+      find: "30_000",
+      replace: "0",
+      test: "a wish that comes and goes within half a minute is never written (L59)",
+    },
+    {
+      breaks: "writes each change of what podfit wants",
+      in: "isNearContainer",
+      find: "isNearAmount(findAmount(b.wanted, key), findAmount(a.wanted, key))",
+      replace: "findAmount(b.wanted, key) === findAmount(a.wanted, key)",
+      test: "a wish that moves by less than a twentieth is written once (L59)",
+    },
+    {
+      breaks: "shows the size of the spec, which may not be in force",
+      in: "PublishedSizes.#sizeOf",
+      find: "actual: getActualSize(container)",
+      replace: "actual: container.spec",
+      test: "PublishedSizes.compute() has the size in force, not the one that was asked for (L59)",
+    },
+    {
+      breaks: "says nothing of a wish that a bound stops",
+      in: "computeWantedSize",
+      find: 'one.reason === "AtTarget"',
+      replace: 'one.reason !== "MemoryInUse"',
+      test: "a status says what usage asks for where a bound stops it, and names the bound (L59)",
+    },
+    {
+      breaks: "has the sizes of some of the pods",
+      in: "createControllers",
+      find: "sizes: isNodeLocal ? null :",
+      replace: "sizes:",
+      test: "a podfit of one node without a Lease gives no sizes, for it does not see all pods (L59)",
+    },
+    {
+      breaks: "has no bound for the list of containers",
+      in: "summarizeSizes",
+      find: ".sort().slice(0, MAX_CONTAINERS)",
+      replace: ".sort()",
+      test: "summarizeSizes() keeps the list within the bound of the definition (L59)",
+    },
+    {
+      breaks: "paces sizes like conditions",
+      in: "isTextOnlyChange",
+      find: "containers: _containers, ...rest",
+      replace: "...rest",
+      test: "changes of sizes alone are written less and less often, as changes of messages are (L59)",
+    },
+  ],
   C51: [
     {
       breaks: "does not see what other podfits resize",

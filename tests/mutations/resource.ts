@@ -100,10 +100,10 @@ export const RESOURCE: Mutations = {
   ],
   C6: [
     {
-      breaks: "shows scaling out of the conditions",
+      breaks: "shows the requests of the first container alone",
       file: "crds/podresourceautoscaler.yaml",
-      find: "jsonPath: .status.scaling",
-      replace: "jsonPath: .status.conditions[?(@.type=='Scaling')].status",
+      find: "jsonPath: .status.requests.cpu",
+      replace: "jsonPath: .status.containers[*].current.requests.cpu",
       test: "C6 the definition has the printer columns",
     },
     {

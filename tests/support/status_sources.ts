@@ -40,6 +40,7 @@ export function statusSources(overrides: Partial<StatusSources> = {}): StatusSou
     unread: { count: 0, why: "" },
     limits: UNLIMITED,
     recommended: null,
+    sizes: null,
     isNodeLocal: false,
     lastScale: null,
     now: START,

@@ -15,7 +15,7 @@ import {
   type SiblingSize,
 } from "../../model/pod.ts";
 import { findContainerState, type ReadableState } from "../../model/state.ts";
-import { computeMedianSize } from "../../resources/pod_resource_autoscaler/status.ts";
+import { computeMedianSize } from "../../resources/pod_resource_autoscaler/sizes.ts";
 import { isSameSize, type Resources } from "../../units/resources.ts";
 import type { TrackedPod } from "../cluster/facts.ts";
 import type { EvaluationSink } from "./controller.ts";

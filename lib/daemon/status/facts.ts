@@ -9,10 +9,15 @@ import { formatProblems, type NoticeName } from "../../model/reasons.ts";
 import type { PodState, ReadableState } from "../../model/state.ts";
 import { toEffectivePolicy } from "../../resources/pod_resource_autoscaler/profiles.ts";
 import {
-  type AutoscalerStatus,
   computeMaxSize,
   computeMedianSize,
   computeMinSize,
+  type ContainerStatus,
+  MAX_CONTAINERS,
+  type PodSizes,
+} from "../../resources/pod_resource_autoscaler/sizes.ts";
+import {
+  type AutoscalerStatus,
   type Condition,
   describeContainer,
   isInFuture,
@@ -38,6 +43,8 @@ export interface StatusSources {
   readonly unread: { readonly count: number; readonly why: string } | null;
   readonly limits: LimitFacts;
   readonly recommended: readonly Recommended[] | null;
+  /** `null` if not all pods are seen. */
+  readonly sizes: PodSizes | null;
   readonly isNodeLocal: boolean;
   /** The last resize of this process. The one in the status may be newer, or from before a restart. */
   readonly lastScale: LastScale | null;
@@ -47,7 +54,7 @@ export interface StatusSources {
 /** Returns the facts from which `nextStatus` computes the status. */
 export function toStatusFacts(
   parsed: AutoscalerFacts,
-  { resolution, stale = null, unread, limits, recommended, isNodeLocal, lastScale, now }: StatusSources,
+  { resolution, stale = null, unread, limits, recommended, sizes, isNodeLocal, lastScale, now }: StatusSources,
 ): StatusFacts {
   const { autoscaler, status, generation, problems, warnings } = parsed;
   const { selector, matched, tracked } = resolution;
@@ -67,6 +74,7 @@ export function toStatusFacts(
     unreadWhy: toStableText(unread?.why ?? ""),
     limits,
     recommended,
+    sizes,
     isNodeLocal,
     isUsageElsewhere: unread === null,
     lastScale: findNewestScale(lastScale, findLastScale(parseStatus(status)), now),
@@ -131,7 +139,7 @@ function findLastScale(
  */
 export function parseStatus(stored: unknown): AutoscalerStatus {
   if (!isRecord(stored)) return {};
-  const { conditions, lastScaleTime, lastScaleAction, lastScaleResourceChange } = stored;
+  const { conditions, containers, lastScaleTime, lastScaleAction, lastScaleResourceChange } = stored;
   return {
     conditions: Array.isArray(conditions) ? conditions.filter(isCondition) : [],
     ...(isTime(lastScaleTime) && isAction(lastScaleAction) && {
@@ -139,6 +147,7 @@ export function parseStatus(stored: unknown): AutoscalerStatus {
       lastScaleAction,
       lastScaleResourceChange: typeof lastScaleResourceChange === "string" ? lastScaleResourceChange : "",
     }),
+    ...(Array.isArray(containers) && containers.every(isContainer) && { containers }),
   };
 }
 
@@ -146,6 +155,12 @@ export function parseStatus(stored: unknown): AutoscalerStatus {
 function isCondition(value: unknown): value is Condition {
   return isRecord(value) && typeof value.type === "string" && typeof value.status === "string" &&
     isTime(value.lastTransitionTime);
+}
+
+/** Checks the fields that are compared with new ones. Amounts are parsed when they are compared. */
+function isContainer(value: unknown): value is ContainerStatus {
+  return isRecord(value) && typeof value.name === "string" && isRecord(value.current) &&
+    (value.wanted === undefined || isRecord(value.wanted));
 }
 
 /** The format of the API server; Date.parse alone accepts far more. */
@@ -194,9 +209,6 @@ function findLimitReason(autoscaler: Autoscaler, state: ReadableState | null): s
 
 /** Returns what an autoscaler recommends; `null` if its mode is not `recommend`. */
 export type ComputeRecommended = (autoscaler: Autoscaler, pods: Iterable<PodFacts>) => readonly Recommended[] | null;
-
-/** The most that the CRD accepts. */
-const MAX_CONTAINERS = 100;
 
 /**
  * Computes `status.recommendations` from the recommended states of the pods. Small changes since the last published

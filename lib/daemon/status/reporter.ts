@@ -18,6 +18,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import { isStatusOurs } from "./facts.ts";
 import { type LastScales, WatchedScales } from "./last_scales.ts";
 import { createStatusOutputs } from "./listeners.ts";
+import { PublishedSizes, WAITING_ELSEWHERE } from "./sizes.ts";
 import { StatusLoop, StatusSweep } from "./sweep.ts";
 
 interface ReporterOptions {
@@ -70,6 +71,7 @@ export function createReporter({ metrics, ...options }: ReporterOptions): Runnab
     findUnread: null,
     limits: () => UNLIMITED,
     recommended: () => null,
+    sizes: new PublishedSizes({ findWaiting: WAITING_ELSEWHERE }),
     isNodeLocal: true,
     isOurs: (autoscaler) => isStatusOurs(mode, cache.resolve(autoscaler).tracked.values()),
     lastScales,

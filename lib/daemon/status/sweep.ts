@@ -18,6 +18,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { FindUnread } from "../pods/usage_health.ts";
 import { type ComputeRecommended, type CountLimited, parseStatus, toStatusFacts } from "./facts.ts";
 import type { LastScales } from "./last_scales.ts";
+import type { PublishedSizes } from "./sizes.ts";
 import type { StatusToWrite, StatusWriter, SweepContext } from "./writer.ts";
 
 export interface StatusSweepOptions {
@@ -29,6 +30,8 @@ export interface StatusSweepOptions {
   readonly findUnread: FindUnread | null;
   readonly limits: CountLimited;
   readonly recommended: ComputeRecommended;
+  /** `null` if this podfit does not see all pods. */
+  readonly sizes: Pick<PublishedSizes, "compute" | "forget"> | null;
   /** This podfit covers one node or pod only. */
   readonly isNodeLocal: boolean;
   /** False for an autoscaler whose status another podfit writes; true by default. */
@@ -86,8 +89,9 @@ export class StatusSweep {
 
   /** The autoscaler was deleted. Forgets it here, in the writer and in the listeners. */
   forget(uid: string): void {
-    const { writer, listeners, lastScales } = this.#options;
+    const { writer, listeners, lastScales, sizes } = this.#options;
     this.#memory.delete(uid);
+    sizes?.forget(uid);
     lastScales.forget(uid);
     writer.forget(uid);
     for (const listener of listeners) listener.forget(uid);
@@ -169,11 +173,14 @@ export class StatusSweep {
   }
 
   #compute(parsed: AutoscalerFacts): ComputedStatus {
-    const { clock, cache, findStale, findUnread, limits, recommended, isNodeLocal, lastScales, writer } = this.#options;
+    const { clock, cache, findStale, findUnread, limits, recommended, sizes, isNodeLocal, lastScales, writer } =
+      this.#options;
     const { autoscaler } = parsed;
     const resolution = cache.resolve(parsed);
     const pods = resolution.tracked;
     const now = clock.now();
+    const before = writer.findLast(parsed.uid) ?? parseStatus(parsed.status);
+    const published = { before: before.containers, nowMs: clock.monotonic() };
     const facts = toStatusFacts(parsed, {
       resolution,
       stale: findStale?.(parsed.namespace) ?? null,
@@ -181,11 +188,11 @@ export class StatusSweep {
       limits: autoscaler === null ? UNLIMITED : limits(autoscaler, pods.values()),
       // The median of only some of the pods is meaningless.
       recommended: autoscaler === null || isNodeLocal ? null : recommended(autoscaler, pods.values()),
+      sizes: autoscaler === null || sizes === null ? null : sizes.compute(autoscaler, pods.values(), published),
       isNodeLocal,
       lastScale: lastScales.find(parsed.uid),
       now,
     });
-    const before = writer.findLast(parsed.uid) ?? parseStatus(parsed.status);
     return { autoscaler: parsed, facts, status: nextStatus(before, facts, now) };
   }
 

@@ -348,8 +348,13 @@ function isSameButTimes(a: unknown, b: unknown): boolean {
   );
 }
 
+/** Sizes and the number of pods follow each rollout and each resize, as messages do. */
 function isTextOnlyChange(before: object, after: object): boolean {
-  return isDeepEqual(stripConditionFields(before, ["message"]), stripConditionFields(after, ["message"]), true);
+  const [one, other] = [before, after].map((status) => {
+    const { pods: _pods, requests: _requests, containers: _containers, ...rest } = status as AutoscalerStatus;
+    return stripConditionFields(rest, ["message"]);
+  });
+  return isDeepEqual(one, other, true);
 }
 
 /** `status` can have any shape. */

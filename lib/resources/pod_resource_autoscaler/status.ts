@@ -5,12 +5,12 @@
  */
 import { type Action, EVERY_CONTAINER } from "../../model/autoscaler.ts";
 import { formatProblems } from "../../model/reasons.ts";
-import { formatAmount } from "../../units/quantity.ts";
-import { requestOrLimitOf, RESIZE_UNIT, RESOURCE_FIELDS, resourceOf, type Resources } from "../../units/resources.ts";
+import { RESOURCE_FIELDS, type Resources } from "../../units/resources.ts";
 import type { LabelSelector } from "../../units/selector.ts";
 import { formatTime } from "../../units/time.ts";
 import { measureJson, type Problem } from "../../units/untrusted.ts";
 import type { PolicyFields } from "./profiles.ts";
+import { type ContainerStatus, isNearAmount, type PodSizes, type SizeText, toSizeText } from "./sizes.ts";
 
 /** A condition as the API has it. */
 export interface Condition {
@@ -32,6 +32,10 @@ export interface AutoscalerStatus {
   readonly lastScaleAction?: Action;
   readonly lastScaleResourceChange?: string;
   readonly scaling?: boolean;
+  readonly pods?: number;
+  /** The median requests of a pod. */
+  readonly requests?: SizeText["requests"];
+  readonly containers?: readonly ContainerStatus[];
   /** The recommendations of mode recommend. */
   readonly recommendations?: readonly Recommendation[];
   /** What a profile came to. */
@@ -56,6 +60,8 @@ export interface StatusFacts extends LimitedFacts {
   readonly tracked: number;
   /** The recommendations of mode recommend; `null` in mode apply, and if not all pods are seen. */
   readonly recommended: readonly Recommended[] | null;
+  /** The sizes of the tracked pods; `null` if not all pods are seen. */
+  readonly sizes: PodSizes | null;
   /** How many of the tracked pods have no usage. */
   readonly unread: number;
   /** Why the first of these has none. */
@@ -82,7 +88,7 @@ export interface LastScale {
  * status stays.
  */
 export function nextStatus(before: AutoscalerStatus, facts: StatusFacts, now: number): AutoscalerStatus {
-  const { lastScale, selector, effectivePolicy, recommended } = facts;
+  const { lastScale, selector, effectivePolicy, recommended, sizes } = facts;
   const verdicts = [
     toUnknownIfStale(computeReady(facts), facts),
     toUnknownIfStale(computeActive(facts), facts),
@@ -102,6 +108,7 @@ export function nextStatus(before: AutoscalerStatus, facts: StatusFacts, now: nu
       lastScaleResourceChange: lastScale.change,
     }),
     scaling: verdicts.some(({ type, status }) => type === "Scaling" && status === "True"),
+    ...(sizes === null ? {} : { pods: facts.tracked, ...sizes }),
     ...(recommended === null || recommended.length === 0 ? {} : { recommendations: toRecommendations(recommended) }),
     ...(effectivePolicy === null ? {} : { effectivePolicy }),
   };
@@ -152,24 +159,6 @@ export function nextRecommended(
   return before !== null && before.length === now.length && now.every((one, index) => isNearlySame(one, before[index]))
     ? before
     : now;
-}
-
-/**
- * Returns the median of each field; for an even number the lower one. `null` where half of the sizes or more lack the
- * field.
- */
-export function computeMedianSize(sizes: readonly Resources[]): Resources {
-  return computeRankedSize(sizes, (count) => Math.floor((count - 1) / 2));
-}
-
-/** Returns the smallest of each field. */
-export function computeMinSize(sizes: readonly Resources[]): Resources {
-  return computeRankedSize(sizes, () => 0);
-}
-
-/** Returns the largest of each field. */
-export function computeMaxSize(sizes: readonly Resources[]): Resources {
-  return computeRankedSize(sizes, (count) => count - 1);
 }
 
 /** The API allows 32768 characters; a person reads fewer. */
@@ -308,36 +297,21 @@ function computeLimited(
 /** As the API has it: quantities by field and resource. */
 interface Recommendation {
   readonly container: string;
-  readonly min: RecommendedSize;
-  readonly median: RecommendedSize;
-  readonly max: RecommendedSize;
-  readonly template?: RecommendedSize;
+  readonly min: SizeText;
+  readonly median: SizeText;
+  readonly max: SizeText;
+  readonly template?: SizeText;
 }
-
-/** `requests` and `limits` as in a pod. */
-type RecommendedSize = Readonly<Partial<Record<"requests" | "limits", Readonly<Record<string, string>>>>>;
-
-/** An amount that moves by less than this share is not published. */
-const MIN_CHANGE_SHARE = 0.05;
 
 /** Returns the text of each size; an amount is rounded up as a resize would round it. */
 function toRecommendations(all: readonly Recommended[]): readonly Recommendation[] {
   return all.map(({ container, min, median, max, template }) => ({
     container,
-    min: toRecommendedSize(min),
-    median: toRecommendedSize(median),
-    max: toRecommendedSize(max),
-    ...(template !== null && { template: toRecommendedSize(template) }),
+    min: toSizeText(min),
+    median: toSizeText(median),
+    max: toSizeText(max),
+    ...(template !== null && { template: toSizeText(template) }),
   }));
-}
-
-function computeRankedSize(sizes: readonly Resources[], rank: (count: number) => number): Resources {
-  const found: Record<string, number | null> = {};
-  for (const key of RESOURCE_FIELDS) {
-    const amounts = sizes.flatMap((size) => size[key] ?? []).sort((a, b) => a - b);
-    found[key] = amounts.length * 2 <= sizes.length ? null : amounts[rank(amounts.length)] ?? null;
-  }
-  return found as Resources;
 }
 
 function isNearlySame(now: Recommended, before: Recommended | undefined): boolean {
@@ -346,23 +320,4 @@ function isNearlySame(now: Recommended, before: Recommended | undefined): boolea
   const pairs = [[now.min, before.min], [now.median, before.median], [now.max, before.max]] as const;
   if (!pairs.every(([a, b]) => RESOURCE_FIELDS.every((key) => isNearAmount(a[key], b[key])))) return false;
   return now.template === null || RESOURCE_FIELDS.every((key) => now.template?.[key] === before.template?.[key]);
-}
-
-function isNearAmount(now: number | null, before: number | null): boolean {
-  if (now === null || before === null) return now === before;
-  return Math.abs(now - before) < MIN_CHANGE_SHARE * before || now === before;
-}
-
-function toRecommendedSize(size: Resources): RecommendedSize {
-  const sides: Partial<Record<"requests" | "limits", Record<string, string>>> = {};
-  for (const key of RESOURCE_FIELDS) {
-    const amount = size[key];
-    if (amount === null) continue;
-    const [side, resource] = [requestOrLimitOf(key), resourceOf(key)];
-    (sides[side] ??= {})[resource] = formatAmount(
-      Math.ceil(amount / RESIZE_UNIT[resource]) * RESIZE_UNIT[resource],
-      resource,
-    );
-  }
-  return sides;
 }

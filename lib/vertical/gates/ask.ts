@@ -4,8 +4,7 @@
  * Fields that a gate holds are left out, and the rest is sized and asked again, until all of it passes or nothing is
  * left.
  */
-import type { Action } from "../../model/autoscaler.ts";
-import type { ContainerCase, Decision } from "../../model/decision.ts";
+import type { ContainerCase, Decision, WantedSize } from "../../model/decision.ts";
 import { counterpartOf, type ResourceField } from "../../units/resources.ts";
 import type { Choice, Proposal } from "../proposals.ts";
 import { newCandidate, type ResizeCandidate } from "../sizing/candidate.ts";
@@ -44,7 +43,7 @@ export function toWaiting({ candidate, objections }: PassedResult, ahead: string
   const objection = GATES.siblingDone({ ...candidate, ahead });
   return objection === null
     ? { kind: "passed", candidate, objections }
-    : toStopped(objection, { action: candidate.action, objections: [...objections, objection] });
+    : toStopped(objection, { candidate, objections: [...objections, objection] });
 }
 
 type PassedResult = Extract<GateResult, { kind: "passed" }>;
@@ -52,10 +51,12 @@ type PassedResult = Extract<GateResult, { kind: "passed" }>;
 /** Returns the result of one choice. If all of it is stopped, the objection of the gate furthest down the list counts. */
 function askGates(it: ContainerCase, choice: Choice): GateResult {
   let furthest: FoundObjection | null = null;
+  let whole: ResizeCandidate | null = null;
   const objections: Objection[] = [];
   for (let left = choice;;) {
     const { proposals } = left;
     const candidate = newCandidate(it, left);
+    whole ??= candidate;
     const found = findObjection(candidate);
     if (found === null) return { kind: "passed", candidate, objections };
     const objection = addPartners(found.objection, proposals);
@@ -64,7 +65,7 @@ function askGates(it: ContainerCase, choice: Choice): GateResult {
     const { sides } = objection;
     const rest = proposals.filter(({ side }) => !sides.includes(side));
     if (rest.length === 0 || rest.length === proposals.length) {
-      return toStopped(furthest.objection, { action: choice.action, objections });
+      return toStopped(furthest.objection, { candidate: whole, objections });
     }
     left = { ...left, proposals: rest };
   }
@@ -73,7 +74,13 @@ function askGates(it: ContainerCase, choice: Choice): GateResult {
 type PassedOrStopped =
   | { readonly kind: "passed"; readonly candidate: ResizeCandidate }
   /** `candidates`: the fields that would have moved, or that wait. */
-  | { readonly kind: "stopped"; readonly decision: Decision; readonly candidates: readonly ResourceField[] };
+  | {
+    readonly kind: "stopped";
+    readonly decision: Decision;
+    readonly candidates: readonly ResourceField[];
+    /** The size that the whole choice asks for. */
+    readonly wanted: WantedSize;
+  };
 
 interface FoundObjection {
   readonly objection: Objection;
@@ -107,12 +114,25 @@ const NO_FIELDS: readonly ResourceField[] = [];
 
 function toStopped(
   objection: Objection,
-  { action, objections }: { readonly action: Action; readonly objections: readonly Objection[] },
+  { candidate, objections }: { readonly candidate: ResizeCandidate; readonly objections: readonly Objection[] },
 ): GateResult {
+  const wanted = computeWantedSize(candidate);
   if (objection.kind === "hold") {
     const { kind, reason, message } = objection;
-    return { kind: "stopped", decision: { kind, reason, message }, candidates: NO_FIELDS, objections };
+    return { kind: "stopped", decision: { kind, reason, message }, candidates: NO_FIELDS, wanted, objections };
   }
   const { sides, ...why } = objection;
-  return { kind: "stopped", decision: { ...why, action }, candidates: sides, objections };
+  const decision = { ...why, action: candidate.action };
+  return { kind: "stopped", decision, candidates: sides, wanted, objections };
+}
+
+/** Returns the size of each field that should move, and what usage asks for where a bound or headroom stops it. */
+function computeWantedSize({ sized, proposals }: ResizeCandidate): WantedSize {
+  const wanted: Partial<Record<ResourceField, number>> = {};
+  for (const one of sized) {
+    if (one.kind === "holds" && one.reason === "AtTarget") continue;
+    const amount = one.kind === "moves" ? one.to : proposals.find(({ side }) => side === one.key)?.amount;
+    if (amount !== undefined) wanted[one.key] = amount;
+  }
+  return wanted;
 }

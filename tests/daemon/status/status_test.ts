@@ -232,6 +232,7 @@ function newSweep({ clock, api, autoscalers, resolve = () => UNRESOLVED, ...opti
     findUnread: () => ({ count: 0, why: "" }),
     limits: () => UNLIMITED,
     recommended: () => null,
+    sizes: null,
     isNodeLocal: false,
     lastScales: new LastScales(clock),
     canReport: () => true,

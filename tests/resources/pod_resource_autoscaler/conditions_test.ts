@@ -24,6 +24,7 @@ const FACTS: StatusFacts = {
   limits: UNLIMITED,
   isNodeLocal: false,
   recommended: null,
+  sizes: null,
   lastScale: null,
   effectivePolicy: null,
   cooldownMs: 2 * MINUTE,

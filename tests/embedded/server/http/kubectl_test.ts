@@ -110,7 +110,7 @@ Deno.test(
     );
     assertMatch(
       await kubectl.run("get pra,deploy"),
-      /\/hello +hello +false +\d+s\n\n.*\n.*\/hello +0\/1 +0 +0 +\d+s\n$/s,
+      /PODS +CPU +MEMORY +LIMITED +READY +AGE\n\S+\/hello +hello +\d+s\n\n.*\n.*\/hello +0\/1 +0 +0 +\d+s\n$/s,
     );
     assertMatch(await kubectl.run("explain pra.spec.policy.cooldown"), /FIELD: cooldown <string>/);
     assertMatch(await kubectl.run("scale deploy hello --replicas=3"), /scaled\n$/);

@@ -126,7 +126,9 @@ Deno.test("kubectl's columns of an autoscaler are those of the definition (C6)",
       { ...CONDITION, type: "Active", status: "False" },
       { ...CONDITION, type: "Limited", status: "True" },
     ],
-    scaling: true,
+    pods: 3,
+    requests: { cpu: "250m", memory: "96Mi" },
+    containers: [{ name: "app" }, { name: "proxy", waiting: "Quota" }, { name: "web", waiting: "Cooldown" }],
     lastScaleTime: "2026-11-20T10:58:30Z",
   };
   await sim.patch(`${PATH}/web/status`, { status }, { contentType: MERGE });
@@ -135,16 +137,21 @@ Deno.test("kubectl's columns of an autoscaler are those of the definition (C6)",
   assertEquals(body.columnDefinitions.map(({ name }: Json) => name), [
     "Name",
     "Target",
+    "Pods",
+    "CPU",
+    "Memory",
     "Limited",
     "Ready",
-    "Active",
-    "Scaling",
-    "Paused",
     "Age",
     "Mode",
     "Profile",
-    "Last Scale",
+    "Paused",
+    "Waiting",
     "Last Change",
+    "Last Scale",
   ]);
-  assertEquals(body.rows[0].cells, ["web", "web", "True", "True", "False", true, false, "0s", null, null, "90s", null]);
+  const sizes = [3, "250m", "96Mi"];
+  assertEquals(body.rows[0].cells, [
+    ...["web", "web", ...sizes, "True", "True", "0s", null, null, false, "Quota", null, "90s"],
+  ]);
 });

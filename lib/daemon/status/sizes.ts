@@ -1,0 +1,163 @@
+/**
+ * What does an autoscaler's status say of the sizes of its pods? The sizes come from the watch of pods. What podfit
+ * wants, and why it waits, comes from the last evaluation of each pod.
+ */
+import type { Autoscaler } from "../../model/autoscaler.ts";
+import type { ContainerDecision, WantedSize } from "../../model/decision.ts";
+import { findContainer, getActualSize, listContainers, type PodFacts } from "../../model/pod.ts";
+import type { HoldReason } from "../../model/reasons.ts";
+import { listChangedFields } from "../../model/resize_request.ts";
+import type { ReadableState } from "../../model/state.ts";
+import {
+  areNearContainers,
+  type ContainerSize,
+  type ContainerStatus,
+  nextContainers,
+  type PodSizes,
+  summarizeSizes,
+} from "../../resources/pod_resource_autoscaler/sizes.ts";
+import type { Resources } from "../../units/resources.ts";
+import { findRecommendedSize } from "../../vertical/recommend.ts";
+import type { EvaluationSink } from "../pods/controller.ts";
+
+/** What podfit wants of a container and does not do. */
+export interface Waiting {
+  readonly wanted: WantedSize | null;
+  readonly reason: string;
+}
+
+/** Returns what a container waits for; `null` if nothing. */
+export type FindWaiting = (autoscaler: Autoscaler, pod: PodFacts, container: string) => Waiting | null;
+
+/** A podfit that sees the pods of others does not know what they wait for. */
+export const WAITING_ELSEWHERE: FindWaiting = () => ELSEWHERE;
+
+const ELSEWHERE: Waiting = { wanted: null, reason: "NodeLocal" };
+
+interface WaitingPart extends Waiting {
+  /** The autoscaler's uid. */
+  readonly autoscaler: string;
+  readonly container: string;
+}
+
+/** By pod uid, what its last evaluation wanted and did not do. Most pods have nothing. Clauses: L59. */
+export class WaitingContainers {
+  readonly #parts = new Map<string, readonly WaitingPart[]>();
+  readonly #findState: (uid: string) => ReadableState | null;
+
+  constructor(options: { readonly findState: (uid: string) => ReadableState | null }) {
+    this.#findState = options.findState;
+  }
+
+  /** Records an evaluation. A container that was not due keeps what it has. */
+  readonly sink: EvaluationSink = ({ input: { pod, contenders }, outcome: { decisions } }) => {
+    if (decisions.length === 0) return;
+    const known = this.#parts.get(pod.uid);
+    let next: readonly WaitingPart[] = known?.filter((one) => contenders.some(({ uid }) => uid === one.autoscaler)) ??
+      NO_PARTS;
+    for (const decided of decisions) {
+      if (decided.decision.kind === "revert") continue;
+      const part = toWaitingPart(decided);
+      if (next.length === 0 && part === null) continue;
+      next = [...next.filter((one) => !isSamePlace(one, decided)), ...part === null ? NO_PARTS : [part]];
+    }
+    if (next.length > 0) this.#parts.set(pod.uid, next);
+    else if (known !== undefined) this.#parts.delete(pod.uid);
+  };
+
+  forgetPod(uid: string): void {
+    this.#parts.delete(uid);
+  }
+
+  /** In mode recommend a recommended size is wanted, too. */
+  readonly find: FindWaiting = (autoscaler, pod, container) => {
+    const part = this.#parts.get(pod.uid)?.find((one) => isSamePlace(one, { autoscaler: autoscaler.uid, container })) ??
+      null;
+    if (autoscaler.mode !== "recommend") return part;
+    const sizes = this.#findState(pod.uid)?.shadow?.sizes;
+    const recommended = sizes === undefined ? null : findRecommendedSize(sizes, container);
+    const actual = findContainer(pod, container);
+    if (recommended === null || actual === null) return part;
+    const wanted = { ...listDifferences(getActualSize(actual), recommended), ...part?.wanted };
+    return Object.keys(wanted).length === 0 ? part : { wanted, reason: part?.reason ?? "DryRun" };
+  };
+}
+
+const NO_PARTS: readonly WaitingPart[] = [];
+
+/** With these all is as it should be, or the next samples decide. */
+const QUIET: ReadonlySet<string> = new Set<HoldReason>(["Warmup", "StreakShort", "InBand", "AtTarget"]);
+
+function toWaitingPart({ autoscaler, container, decision, wanted }: ContainerDecision): WaitingPart | null {
+  if (decision.kind !== "blocked" && decision.kind !== "hold") return null;
+  if (QUIET.has(decision.reason)) return null;
+  return { autoscaler, container, wanted: wanted ?? null, reason: decision.reason };
+}
+
+function isSamePlace(
+  a: Pick<WaitingPart, "autoscaler" | "container">,
+  b: Pick<WaitingPart, "autoscaler" | "container">,
+): boolean {
+  return a.autoscaler === b.autoscaler && a.container === b.container;
+}
+
+function listDifferences(from: Resources, to: Resources): WantedSize {
+  return Object.fromEntries(
+    listChangedFields(from, to).flatMap((key) => {
+      const amount = to[key];
+      return amount === null ? [] : [[key, amount] as const];
+    }),
+  );
+}
+
+/** Returns the sizes to publish; `before`: the published ones, `nowMs`: monotonic ms. */
+export type ComputeSizes = (
+  autoscaler: Autoscaler,
+  pods: Iterable<PodFacts>,
+  published: { readonly before: readonly ContainerStatus[] | undefined; readonly nowMs: number },
+) => PodSizes;
+
+/** What podfit wants is published once it has lasted this long, so that usage that changes does not cause writes. */
+const LASTING_MS = 30_000;
+
+/** Computes `status.containers` and `status.requests`. Clauses: L59. */
+export class PublishedSizes {
+  readonly #findWaiting: FindWaiting;
+  /** By autoscaler uid, what is not published yet, and since when it is so. */
+  readonly #next = new Map<string, { readonly containers: readonly ContainerStatus[]; readonly sinceMs: number }>();
+
+  constructor(options: { readonly findWaiting: FindWaiting }) {
+    this.#findWaiting = options.findWaiting;
+  }
+
+  readonly compute: ComputeSizes = (autoscaler, pods, { before, nowMs }) => {
+    const sizes = summarizeSizes(this.#listSizes(autoscaler, pods));
+    const known = this.#next.get(autoscaler.uid);
+    const isSame = known !== undefined && areNearContainers(known.containers, sizes.containers);
+    const sinceMs = isSame ? known.sinceMs : nowMs;
+    if (!isSame) this.#next.set(autoscaler.uid, { containers: sizes.containers, sinceMs });
+    return { ...sizes, containers: nextContainers(before, sizes.containers, nowMs - sinceMs >= LASTING_MS) };
+  };
+
+  forget(uid: string): void {
+    this.#next.delete(uid);
+  }
+
+  *#listSizes(autoscaler: Autoscaler, pods: Iterable<PodFacts>): Generator<readonly ContainerSize[]> {
+    for (const pod of pods) {
+      yield listContainers(autoscaler, pod).flatMap((name) => this.#sizeOf(autoscaler, pod, name));
+    }
+  }
+
+  #sizeOf(autoscaler: Autoscaler, pod: PodFacts, name: string): readonly ContainerSize[] {
+    const container = findContainer(pod, name);
+    if (container === null) return [];
+    const waiting = this.#findWaiting(autoscaler, pod, name);
+    return [{
+      name,
+      actual: getActualSize(container),
+      wanted: waiting?.wanted ?? null,
+      waiting: waiting?.reason ?? null,
+    }];
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * The sizes of the pods of an autoscaler in its status: the median over all pods, what podfit wants instead, and why it
+ * waits.
+ */
+import type { WantedSize } from "../../model/decision.ts";
+import { isDeepEqual } from "../../units/equality.ts";
+import { formatAmount, parseAmount } from "../../units/quantity.ts";
+import {
+  requestOrLimitOf,
+  RESIZE_UNIT,
+  RESOURCE_FIELDS,
+  type ResourceField,
+  resourceOf,
+  type Resources,
+} from "../../units/resources.ts";
+
+/** `requests` and `limits` as in a pod; as the API has it. */
+export type SizeText = Readonly<Partial<Record<"requests" | "limits", Readonly<Record<string, string>>>>>;
+
+/** One container name over all pods, as the API has it. */
+export interface ContainerStatus {
+  readonly name: string;
+  readonly pods: number;
+  readonly current: SizeText;
+  readonly wanted?: SizeText;
+  /** A reason of reasons.ts. */
+  readonly waiting?: string;
+}
+
+/** The part of a status that the sizes of all pods give. */
+export interface PodSizes {
+  readonly requests?: SizeText["requests"];
+  readonly containers: readonly ContainerStatus[];
+}
+
+/** A container of one pod. */
+export interface ContainerSize {
+  readonly name: string;
+  readonly actual: Resources;
+  /** Only fields that should change; `null` = none. */
+  readonly wanted: WantedSize | null;
+  /** Why it does not change; `null` = nothing waits. */
+  readonly waiting: string | null;
+}
+
+/** Returns the sizes of all pods. Of containers, the first in alphabetical order count. Clauses: L59. */
+export function summarizeSizes(pods: Iterable<readonly ContainerSize[]>): PodSizes {
+  const byName = new Map<string, ContainerSize[]>();
+  const totals: Resources[] = [];
+  for (const containers of pods) {
+    totals.push(addSizes(containers));
+    for (const one of containers) {
+      const same = byName.get(one.name);
+      if (same === undefined) byName.set(one.name, [one]);
+      else same.push(one);
+    }
+  }
+  const names = [...byName.keys()].sort().slice(0, MAX_CONTAINERS);
+  const { requests } = toSizeText(computeMedianSize(totals), EXACT);
+  return {
+    ...(requests !== undefined && { requests }),
+    containers: names.map((name) => toContainerStatus(name, byName.get(name) ?? [])),
+  };
+}
+
+/**
+ * Returns what to publish after `before`. While pods and their sizes stay, `wanted` and `waiting` stay too until
+ * another value has lasted (`isLasting`). An amount that has moved by less than a twentieth is not another value.
+ * Clauses: L59.
+ */
+export function nextContainers(
+  before: readonly ContainerStatus[] | undefined,
+  now: readonly ContainerStatus[],
+  isLasting: boolean,
+): readonly ContainerStatus[] {
+  if (before === undefined || !isDeepEqual(before.map(toSkeleton), now.map(toSkeleton))) return now;
+  return isLasting && !areNearContainers(before, now) ? now : before;
+}
+
+/** Returns whether both say the same, apart from small changes of amounts. */
+export function areNearContainers(a: readonly ContainerStatus[], b: readonly ContainerStatus[]): boolean {
+  return a.length === b.length && a.every((one, index) => isNearContainer(one, b[index]));
+}
+
+/**
+ * Returns the median of each field; for an even number the lower one. `null` where half of the sizes or more lack the
+ * field.
+ */
+export function computeMedianSize(sizes: readonly Resources[]): Resources {
+  return computeRankedSize(sizes, (count) => Math.floor((count - 1) / 2));
+}
+
+/** Returns the smallest of each field. */
+export function computeMinSize(sizes: readonly Resources[]): Resources {
+  return computeRankedSize(sizes, () => 0);
+}
+
+/** Returns the largest of each field. */
+export function computeMaxSize(sizes: readonly Resources[]): Resources {
+  return computeRankedSize(sizes, (count) => count - 1);
+}
+
+/** Returns whether an amount has moved by less than a twentieth. */
+export function isNearAmount(now: number | null, before: number | null): boolean {
+  if (now === null || before === null) return now === before;
+  return Math.abs(now - before) < MIN_CHANGE_SHARE * before || now === before;
+}
+
+/** Returns the text of a size; an amount is rounded up to a multiple of its unit, as a resize would round it. */
+export function toSizeText(size: Readonly<Partial<Resources>>, unit: typeof RESIZE_UNIT = RESIZE_UNIT): SizeText {
+  const sides: Partial<Record<"requests" | "limits", Record<string, string>>> = {};
+  for (const key of RESOURCE_FIELDS) {
+    const amount = size[key] ?? null;
+    if (amount === null) continue;
+    const [side, resource] = [requestOrLimitOf(key), resourceOf(key)];
+    (sides[side] ??= {})[resource] = formatAmount(Math.ceil(amount / unit[resource]) * unit[resource], resource);
+  }
+  return sides;
+}
+
+/** The most that the CRD accepts. */
+export const MAX_CONTAINERS = 100;
+
+/** An amount that moves by less than this share is not published. */
+const MIN_CHANGE_SHARE = 0.05;
+
+/** A size that a pod has may be any number of bytes. */
+const EXACT = { cpu: 1, memory: 1 } as typeof RESIZE_UNIT;
+
+function computeRankedSize(sizes: readonly Resources[], rank: (count: number) => number): Resources {
+  const found: Record<string, number | null> = {};
+  for (const key of RESOURCE_FIELDS) {
+    const amounts = sizes.flatMap((size) => size[key] ?? []).sort((a, b) => a - b);
+    found[key] = amounts.length * 2 <= sizes.length ? null : amounts[rank(amounts.length)] ?? null;
+  }
+  return found as Resources;
+}
+
+/** Returns the sum of each field; `null` where no container has it. */
+function addSizes(containers: readonly ContainerSize[]): Resources {
+  const sum: Record<string, number | null> = {};
+  for (const key of RESOURCE_FIELDS) {
+    sum[key] = null;
+    for (const { actual } of containers) {
+      if (actual[key] !== null) sum[key] = (sum[key] ?? 0) + actual[key];
+    }
+  }
+  return sum as Resources;
+}
+
+function toContainerStatus(name: string, all: readonly ContainerSize[]): ContainerStatus {
+  const wanted = toSizeText(computeWanted(all.flatMap(({ wanted }) => wanted ?? [])));
+  const waiting = findMostFrequent(all.flatMap(({ waiting }) => waiting ?? []));
+  return {
+    name,
+    pods: all.length,
+    current: toSizeText(computeMedianSize(all.map(({ actual }) => actual)), EXACT),
+    ...(Object.keys(wanted).length > 0 && { wanted }),
+    ...(waiting !== null && { waiting }),
+  };
+}
+
+/** Returns the median of each field over those that want another value of it. */
+function computeWanted(sizes: readonly WantedSize[]): WantedSize {
+  const found: Partial<Record<ResourceField, number>> = {};
+  for (const key of RESOURCE_FIELDS) {
+    const amounts = sizes.flatMap((size) => size[key] ?? []).sort((a, b) => a - b);
+    const median = amounts[Math.floor((amounts.length - 1) / 2)];
+    if (median !== undefined) found[key] = median;
+  }
+  return found;
+}
+
+/** Returns the text that occurs most often, the first in alphabetical order of several; `null` without any. */
+function findMostFrequent(texts: readonly string[]): string | null {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  const [most] = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+  return most?.[0] ?? null;
+}
+
+function toSkeleton({ name, pods, current }: ContainerStatus): unknown {
+  return [name, pods, current];
+}
+
+function isNearContainer(a: ContainerStatus, b: ContainerStatus | undefined): boolean {
+  return b !== undefined && isDeepEqual(toSkeleton(a), toSkeleton(b)) && a.waiting === b.waiting &&
+    RESOURCE_FIELDS.every((key) => isNearAmount(findAmount(b.wanted, key), findAmount(a.wanted, key)));
+}
+
+/** Returns the amount in a text; `null` if it is absent, or no amount. */
+function findAmount(size: SizeText | undefined, key: ResourceField): number | null {
+  const parsed = parseAmount(size?.[requestOrLimitOf(key)]?.[resourceOf(key)], resourceOf(key));
+  return parsed.ok ? parsed.amount : null;
+}
