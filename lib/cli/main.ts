@@ -5,6 +5,7 @@
  */
 import { CommanderError } from "commander";
 import { redact } from "../runtime/secrets.ts";
+import { throwExit } from "./command/command.ts";
 import { EXIT, getProgramName, StartError } from "./command/process.ts";
 import { createCommands } from "./commands.ts";
 import { createProgram, toArguments } from "./run/options.ts";
@@ -14,7 +15,7 @@ import { writeDiagnostic, writeError } from "./terminal/output.ts";
 /** Runs a command to its end and sets the exit code of the process. Never rejects. */
 export async function main(args: readonly string[]): Promise<void> {
   const commands = createCommands(async (work) => void (Deno.exitCode = await work()));
-  const program = createProgram(getEnv, { run, commands }, getOwnName()).exitOverride();
+  const program = createProgram(getEnv, { run, commands }, getOwnName()).exitOverride(throwExit);
   try {
     await program.parseAsync([...toArguments(args, getEnv)], { from: "user" });
   } catch (error) {

@@ -23,7 +23,7 @@ Deno.test("the bundle runs by itself, prints its version, checks manifests, and 
   const reading = `--allow-read=${bundle.directory}`;
   const shown = await run(["--allow-env", "--allow-net=127.0.0.1", reading], "demo", "--seconds", "3");
   assertEquals(shown, {
-    code: 1,
+    code: 2,
     stdout: "",
     stderr: 'podfit: This build of podfit has no demo: run it from the source tree, "deno task demo"\n',
   });

@@ -1,6 +1,7 @@
 /** Does --help show examples that work, exit codes that are true, and the name that podfit is called by? */
 import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { Command } from "commander";
+import { wrapHelp } from "../../lib/cli/command/command.ts";
 import { EXIT, getProgramName } from "../../lib/cli/command/process.ts";
 import { readProgram } from "../support/completions.ts";
 import { readDenoDir, runPodfit } from "../support/podfit_process.ts";
@@ -14,11 +15,30 @@ Deno.test("the help of every command has two examples or more, and the program t
   }
 });
 
-Deno.test("the exit codes of podfit stand in its help", () => {
-  const [daemon] = readProgram().commands;
-  assert(daemon !== undefined);
-  const help = readHelp(daemon);
-  for (const code of Object.values(EXIT)) assert(new RegExp(`^  ${code} +\\w`, "m").test(help), `${code}`);
+Deno.test("every help states the rule of exit codes, and 1 is an answer of checks alone", () => {
+  const program = readProgram();
+  for (const command of program.commands.filter((one) => !["help", "version"].includes(one.name()))) {
+    const help = readHelp(command);
+    const codes = Object.values(EXIT).filter((code) => new RegExp(`^  ${code} +\\w`, "m").test(help));
+    const isCheck = ["lint", "replay"].includes(command.name());
+    const expected = Object.values(EXIT).filter((code) => isCheck || code !== EXIT.found);
+    assertEquals(codes, expected, command.name());
+  }
+  assertStringIncludes(readHelp(program), "Exit codes: 0 done, 1 a check found something, 2 not done");
+});
+
+Deno.test("no line of a help is longer than 80 columns where it is printed into a pipe, but for examples", () => {
+  const program = readProgram();
+  for (const command of [program, ...program.commands]) {
+    const [text = ""] = readHelp(command).split("\nExamples:\n");
+    assertEquals(text.split("\n").filter((line) => line.length > 80), [], command.name());
+  }
+});
+
+Deno.test("a text of help fills the width that it is given, and keeps lines with an indent", () => {
+  const text = "One two\nthree four.\n\nRows:\n  a   first\n  b   second";
+  assertEquals(wrapHelp(text, 12), "One two\nthree four.\n\nRows:\n  a   first\n  b   second");
+  assertEquals(wrapHelp(text, 80), "One two three four.\n\nRows:\n  a   first\n  b   second");
 });
 
 Deno.test("on a terminal, help reads no variable that podfit has no permission for: it has no colours", () => {
@@ -64,7 +84,7 @@ Deno.test("kubectl podfit says so in its usage, its examples and its complaints"
       env: { DENO_DIR: await readDenoDir(), DENO_NO_UPDATE_CHECK: "1", HOME: folder },
       signal: AbortSignal.timeout(60_000),
     }).output();
-    assertEquals(code, EXIT.unusable);
+    assertEquals(code, EXIT.failed);
     assertStringIncludes(new TextDecoder().decode(stderr), "; see kubectl podfit lint --help");
   } finally {
     await Deno.remove(folder, { recursive: true });

@@ -11,6 +11,8 @@ const READ: Readonly<Record<string, string>> = {
   "po/web-1": "pod web-1",
   "pods/web-1": "pod web-1",
   "deploy/web": "deployment web",
+  "deploy web": "deployment web",
+  "pod web-1": "pod web-1",
   "Deployment/web": "deployment web",
   "deployment.apps/web": "deployment web",
   "sts/db": "statefulset db",
@@ -25,7 +27,7 @@ const READ: Readonly<Record<string, string>> = {
 
 for (const [text, expected] of Object.entries(READ)) {
   Deno.test(`"${text}" is about ${expected}`, () => {
-    const { kind, name } = parseSubject(text, ALL);
+    const { kind, name } = parseSubject(text.split(" "), ALL);
     assertEquals(`${kind} ${name}`, expected);
   });
 }
@@ -38,6 +40,7 @@ const REFUSED: Readonly<Record<string, readonly [kinds: readonly SubjectKind[], 
   ],
   "deploy/a": [["pod", "scaledobject"], 'Cannot read "deploy/a": write POD, pod/NAME or scaledobject/NAME'],
   "web": [["deployment", "daemonset"], 'Cannot read "web": write deployment/NAME or daemonset/NAME'],
+  "pod a b": [["pod"], 'Cannot read "pod a b": write POD or pod/NAME'],
   "pod/a/b": [["pod"], 'Cannot read "pod/a/b": write POD or pod/NAME'],
   "": [ALL, 'Cannot read pod "": it is not a name of a pod: lower case letters, digits, "-" and ".", at most 253'],
   "sts/": [
@@ -52,6 +55,6 @@ const REFUSED: Readonly<Record<string, readonly [kinds: readonly SubjectKind[], 
 
 for (const [text, [kinds, message]] of Object.entries(REFUSED)) {
   Deno.test(`"${text}" is refused where it may be about ${describeSubjects(kinds)}`, () => {
-    assertEquals(assertThrows(() => parseSubject(text, kinds), StartError).message, message);
+    assertEquals(assertThrows(() => parseSubject(text.split(" "), kinds), StartError).message, message);
   });
 }

@@ -160,7 +160,7 @@ Deno.test("podfit starts from the image's own files and libraries, checks a mani
     assertEquals([lint.code, lint.stderr], [0, "podfit: 1 autoscaler: 0 errors, 1 warning\n"]);
     const demo = await run(directory, ["demo", "--seconds", "1"]);
     assertEquals(demo, {
-      code: 1,
+      code: 2,
       stdout: "",
       stderr: 'podfit: This build of podfit has no demo: run it from the source tree, "deno task demo"\n',
     });

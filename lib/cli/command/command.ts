@@ -5,8 +5,10 @@
  * command is given later, because `commands.ts` loads it only when the command runs.
  */
 import { type Argument, Command, CommanderError, Option, type OptionValues } from "commander";
+import { getConsoleSize } from "../terminal/screen.ts";
+import { breakLines } from "../terminal/text.ts";
 import { parseChoice } from "./parse_values.ts";
-import { EXIT, StartError } from "./process.ts";
+import { EXIT, formatExitCodes, StartError } from "./process.ts";
 
 /** The value of an environment variable, `undefined` when it is not set. */
 export type GetEnv = (name: string) => string | undefined;
@@ -21,8 +23,8 @@ export interface CommandContext {
 /** What was typed, and where. */
 export interface Typed<Given> {
   readonly given: Given;
-  /** `null` = the command was called without its argument, or takes none. */
-  readonly argument: string | null;
+  /** The arguments, in their order. */
+  readonly args: readonly string[];
   readonly getEnv: GetEnv;
   /** The program with all its commands. */
   readonly program: Command;
@@ -33,11 +35,11 @@ interface CommandDefinition<Given, Options> {
   readonly description: string;
   readonly argument?: Argument;
   readonly flags: readonly Option[];
-  /** Text of the help after the flags. */
+  /** Text of the help after the flags. Lines with an indent stay as they are. */
   readonly notes: string;
   readonly examples: readonly Example[];
-  /** `check`: 1 is an answer of the command, so wrong flags end with 2. `plain`: they end with 1. */
-  readonly codes: "check" | "plain";
+  /** For a check: when its exit code is 1. */
+  readonly found?: string;
   /** Returns the checked options. A StartError is reported as a flag error. */
   readonly parse: (typed: Typed<Given>) => Options;
 }
@@ -47,27 +49,61 @@ type CreateCommand<Options> = (context: CommandContext, work: (options: Options)
 
 /** Returns the function that makes the command. */
 export function defineCommand<Given extends OptionValues, Options>(
-  { name, description, argument, flags, notes, examples, codes, parse }: CommandDefinition<Given, Options>,
+  { name, description, argument, flags, notes, examples, found, parse }: CommandDefinition<Given, Options>,
 ): CreateCommand<Options> {
   return ({ toComplaint, getEnv }, work) => {
     const command = new Command(name).description(description);
     if (argument !== undefined) command.addArgument(argument);
     for (const flag of flags) command.addOption(flag);
     command.helpOption("-h, --help", "print this help and exit")
-      .addHelpText("after", notes)
+      .addHelpText("after", () => wrapHelp(`${notes}\n${formatExitCodes(found === undefined ? {} : { found })}\n`))
       .configureOutput({ outputError: (text, write) => write(toComplaint(text, `podfit ${name}`)) })
       .allowExcessArguments(false)
-      .exitOverride(codes === "check" ? exitUnusable : undefined)
+      .exitOverride(throwExit)
       .action(async () => {
-        const typed = { given: command.opts<Given>(), argument: command.args[0] ?? null, getEnv };
+        const typed = { given: command.opts<Given>(), args: command.args, getEnv };
         await work(orFlagError(command, () => parse({ ...typed, program: command.parent ?? command })));
       });
     return addExamples(command, examples);
   };
 }
 
-function exitUnusable(error: CommanderError): never {
-  throw error.exitCode === EXIT.ok ? error : new CommanderError(EXIT.unusable, error.code, error.message);
+/** For commander's exitOverride(): what it has printed is help or the version, or a complaint, which ends with 2. */
+export function throwExit(error: CommanderError): never {
+  throw error.exitCode === EXIT.ok ? error : new CommanderError(EXIT.failed, error.code, error.message);
+}
+
+/** Lines of help are no longer, because a reader loses the line. */
+const MAX_HELP_COLUMNS = 120;
+
+/** Returns how wide help may be: as the terminal, or 80 columns where it goes into a pipe. */
+export function getHelpColumns(): number {
+  return Math.min(MAX_HELP_COLUMNS, Deno.stdout.isTerminal() ? getConsoleSize().columns : 80);
+}
+
+/** A longer term stands on a line of its own, above its description. */
+const MAX_TERM_COLUMNS = 32;
+
+/** Returns a row of help, as commander's formatItem() does. */
+export function formatHelpItem(term: string, termColumns: number, description: string): string {
+  const columns = getHelpColumns();
+  if (termColumns > MAX_TERM_COLUMNS) {
+    return [`  ${term}`, ...breakLines(`        ${description}`, { columns })].join("\n");
+  }
+  const [first = "", ...more] = breakLines(description, { columns: columns - termColumns - 4 });
+  return [`  ${term.padEnd(termColumns)}  ${first}`, ...more.map((line) => `${" ".repeat(termColumns + 4)}${line}`)]
+    .join("\n").trimEnd();
+}
+
+/** Returns the paragraphs of a help text, broken at the width of the help. Lines with an indent stay as they are. */
+export function wrapHelp(text: string, columns = getHelpColumns()): string {
+  return text.split("\n\n").map((paragraph) =>
+    paragraph.split("\n").reduce<string[]>((lines, line) => {
+      const last = lines.at(-1);
+      const goesOn = last !== undefined && ![last, line].some((one) => one === "" || one.startsWith(" "));
+      return goesOn ? [...lines.slice(0, -1), `${last} ${line}`] : [...lines, line];
+    }, []).flatMap((line) => line.startsWith(" ") ? [line] : breakLines(line, { columns })).join("\n")
+  ).join("\n\n");
 }
 
 /** What is wrong with a value is reported as commander reports a wrong flag, with the same code. */

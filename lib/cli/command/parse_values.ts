@@ -179,13 +179,19 @@ const KIND_WORDS: Readonly<Record<SubjectKind, readonly string[]>> = {
   scaledobject: ["scaledobject", "scaledobjects", "so", "scaledobject.keda.sh"],
 };
 
-/** A name without a kind is a pod's, if pods are among the kinds. Case does not count. Throws a StartError. */
-export function parseSubject<Kind extends SubjectKind>(text: string, kinds: readonly Kind[]): Subject<Kind> {
-  const parts = text.split("/");
-  const [word = "", name = ""] = parts.length === 1 ? ["pod", text] : parts;
+/**
+ * Returns the subject of `deploy/web`, or of the words `deploy web`. A name without a kind is a pod's, if pods are among
+ * the kinds. Case does not count. Throws a StartError.
+ */
+export function parseSubject<Kind extends SubjectKind>(
+  words: readonly string[],
+  kinds: readonly Kind[],
+): Subject<Kind> {
+  const parts = words.flatMap((one) => one.split("/"));
+  const [word = "", name = ""] = parts.length === 1 ? ["pod", ...parts] : parts;
   const kind = kinds.find((one) => KIND_WORDS[one].includes(word.toLowerCase()));
   if (kind === undefined || parts.length > 2) {
-    throw new StartError(`Cannot read ${quote(text)}: write ${describeSubjects(kinds)}`);
+    throw new StartError(`Cannot read ${quote(words.join(" "))}: write ${describeSubjects(kinds)}`);
   }
   return { kind, name: parseSubdomain({ name: kind, text: name }, `name of a ${kind}`) };
 }

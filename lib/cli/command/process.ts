@@ -28,41 +28,50 @@ export function getProgramName({ isStandalone, getExecPath, mainModule }: Invoca
   return /(^|[/\\])kubectl-podfit(\.\w+)?$/.test(file) ? "kubectl podfit" : "podfit";
 }
 
+/** One rule for all commands. Only `lint` and `replay` are checks. */
 export const EXIT = {
-  /** Done, and nothing was wrong. */
+  /** Done. A check found nothing. */
   ok: 0,
-  /** A check found something, or podfit could not start. stderr has the reason. */
-  failed: 1,
-  /** A command that answers with 1 has no answer: a flag, a file or a cluster is invalid. */
-  unusable: 2,
+  /** A check was done, and found something. */
+  found: 1,
+  /** Not done. stderr has the reason. */
+  failed: 2,
   /** A second SIGINT or SIGTERM, which does not wait. */
   interrupted: 130,
 } as const;
 
-const EXIT_TEXTS: Readonly<Record<keyof typeof EXIT, string>> = {
-  ok: "done, and a check found no error",
-  failed: "a check found an error, or podfit could not start or use what it was given; stderr says why",
-  unusable: "a command that answers with 1 has no answer: a flag, a file or the cluster is no good",
+const EXIT_TEXTS: Readonly<Record<Exclude<keyof typeof EXIT, "found">, string>> = {
+  ok: "done",
+  failed: "not done: stderr says what is wrong or missing, and what to do",
   interrupted: "ended by a second Ctrl-C, which waits for nothing",
 };
 
-/** Returns the exit codes as --help prints them. */
-export function formatExitCodes(): string {
-  const rows = Object.entries(EXIT).map(([name, code]) =>
-    `  ${code}`.padEnd(7) + EXIT_TEXTS[name as keyof typeof EXIT]
-  );
-  return ["", "Exit codes:", ...rows].join("\n");
+/** Returns the exit codes as the help of a command prints them. `found`: for a check, what 1 means. */
+export function formatExitCodes({ found }: { readonly found?: string } = {}): string {
+  const texts = { ...EXIT_TEXTS, found };
+  const rows = Object.entries(EXIT).flatMap(([name, code]) => {
+    const text = texts[name as keyof typeof EXIT];
+    return text === undefined ? [] : [`  ${code}`.padEnd(7) + text];
+  });
+  return ["Exit codes:", ...rows].join("\n");
 }
 
-/** A reason not to start, as one line. It includes what to do. */
+/** Why a command cannot do its work, as one line. It includes what to do. The process ends with EXIT.failed. */
 export class StartError extends Error {
-  override readonly name = "StartError";
+  override readonly name: string = "StartError";
 }
 
 /** Returns an error of a lower layer as one line. Its message already names the action and the cause. */
 export function toStartError(error: unknown, advice = ""): StartError {
   const message = error instanceof Error ? error.message : String(error);
   return new StartError(toOneLine(message) + advice, { cause: error });
+}
+
+/** Returns why a file that the user named cannot be read, on one line. */
+export function describeFileError(error: unknown): string {
+  return error instanceof Deno.errors.NotFound
+    ? "no such file or directory; check the path"
+    : toStartError(error).message;
 }
 
 const MAX_LINE_LENGTH = 600;

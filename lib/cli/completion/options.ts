@@ -28,6 +28,5 @@ export const createCompletionCommand = defineCommand({
     ["fish", "podfit completion fish > ~/.config/fish/completions/podfit.fish"],
     ["kubectl podfit", "podfit completion kubectl > kubectl_complete-podfit && chmod +x kubectl_complete-podfit"],
   ],
-  codes: "plain",
-  parse: ({ argument, program }): CompletionOptions => ({ shell: argument as Shell, program }),
+  parse: ({ args: [shell], program }): CompletionOptions => ({ shell: shell as Shell, program }),
 });

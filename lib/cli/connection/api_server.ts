@@ -17,6 +17,9 @@ import { openMetricsApi } from "../../usage/metrics_api/watch.ts";
 import type { WatchUsage } from "../../usage/source.ts";
 import { toStartError, VERSION } from "../command/process.ts";
 
+/** What to do about a right that the API server's answer names. */
+export const RIGHT_ADVICE = "; ask an administrator for this right (yours: `kubectl auth can-i --list`)";
+
 /** Where the server may be named. */
 export interface ServerChoice {
   /** The values of `--kubeconfig`. */

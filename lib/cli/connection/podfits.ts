@@ -12,10 +12,9 @@ import { toApiError } from "../../kube/errors.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import type { RecordLine } from "../../record/record.ts";
 import { isRecord } from "../../units/untrusted.ts";
-import { EXIT, listenForSignals, StartError, toStartError } from "../command/process.ts";
-import { writeError } from "../terminal/output.ts";
+import { describeFileError, EXIT, listenForSignals, StartError, toStartError } from "../command/process.ts";
 import type { AccessOptions } from "./access_options.ts";
-import { connectTo } from "./api_server.ts";
+import { connectTo, RIGHT_ADVICE } from "./api_server.ts";
 import {
   createDebugListener,
   DebugError,
@@ -25,7 +24,7 @@ import {
   toSearch,
 } from "./records.ts";
 
-/** Resolves to the exit code: 0 = answered, or ended by a signal; 1 = no answer, and stderr has the reason. */
+/** Resolves to exit code 0: answered, or ended by a signal. Rejects with a StartError where there is no answer. */
 export async function withAccess(
   options: AccessOptions,
   work: (access: Access, signal: AbortSignal) => Promise<void>,
@@ -38,9 +37,7 @@ export async function withAccess(
     return EXIT.ok;
   } catch (error) {
     if (signal.aborted) return EXIT.ok;
-    if (!(error instanceof DebugError) && !(error instanceof StartError)) throw error;
-    writeError(error.message);
-    return EXIT.failed;
+    throw error;
   }
 }
 
@@ -82,7 +79,7 @@ async function readToken(path: string): Promise<string> {
   try {
     return (await Deno.readTextFile(path)).trim();
   } catch (error) {
-    throw toStartError(`Cannot read --token-file "${path}": ${error instanceof Error ? error.message : String(error)}`);
+    throw new StartError(`Cannot read --token-file "${path}": ${describeFileError(error)}`, { cause: error });
   }
 }
 
@@ -289,14 +286,14 @@ function toProxyError({ status }: Response, text: string, pod: PodfitPod): Debug
 function toApiServerError(response: Response, text: string, pod: PodfitPod): DebugError {
   const { message, code } = toApiError(response, toJson(text));
   const what = `Cannot ask podfit "${formatPodName(pod)}": ${message}`;
-  if (code === 403) return new DebugError("NoRight", `${what}; ${RIGHT_ADVICE}`);
+  if (code === 403) return new DebugError("NoRight", `${what}; ${PROXY_ADVICE}`);
   if (code === 404) return new DebugError("Unreachable", what);
   if (code < 500) return new DebugError("BadAnswer", what);
   const reached = "is its --debug-listen on 0.0.0.0, and does a network policy let the API server in?";
   return new DebugError("Unreachable", `${what}; ${reached}`);
 }
 
-const RIGHT_ADVICE =
+const PROXY_ADVICE =
   'it takes the right to "get" on "pods/proxy" in podfit\'s namespace, or kubectl port-forward and --url';
 
 /** `null` = there is none. */
@@ -308,9 +305,11 @@ async function fetchOne(server: Server, path: string, signal: AbortSignal): Prom
   if (response.ok) return data;
   if (response.status === 404) return null;
   const { message, code } = toApiError(response, error);
-  const advice = code === 403 && path.startsWith("/api/v1/pods")
+  const advice = code !== 403
+    ? ""
+    : path.startsWith("/api/v1/pods")
     ? "; sidecars are missing: grant list of pods, or name one namespace with -n"
-    : "";
+    : RIGHT_ADVICE;
   throw new DebugError(code === 403 ? "NoRight" : "BadAnswer", `Cannot look for podfit: ${message}${advice}`);
 }
 

@@ -7,7 +7,7 @@ import { type BodyOptions, BodyTooLarge, readLines } from "../../kube/body.ts";
 import { parseLine } from "../../record/parse.ts";
 import type { RecordLine } from "../../record/record.ts";
 import { Semaphore } from "../../runtime/limits.ts";
-import { toStartError } from "../command/process.ts";
+import { StartError, toStartError } from "../command/process.ts";
 
 /** The subject; `/debug/records?namespace=NS&pod=NAME` and the like. */
 export interface DebugQuery {
@@ -45,8 +45,8 @@ export type DebugReason =
   | "Unreachable"
   | "BadAnswer";
 
-/** One line that includes what to do. */
-export class DebugError extends Error {
+/** Why there is no answer, for readers that try another podfit. */
+export class DebugError extends StartError {
   override readonly name = "DebugError";
   readonly reason: DebugReason;
 

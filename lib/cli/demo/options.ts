@@ -53,7 +53,6 @@ export const createDemoCommand = defineCommand({
     ["larger pods first, then more of them, in slow motion", "podfit demo --scene both --speed 5"],
     ["until Ctrl-C, with a kubeconfig for kubectl and podfit", "podfit demo --keep"],
   ],
-  codes: "plain",
   parse: ({ given: { scene, speed, seconds, keep = false, color } }: Typed<Given>): DemoOptions => ({
     scene: parseChoice({ name: "--scene", text: scene }, SCENES),
     speed: parseBetween({ name: "--speed", text: speed }, [1, 60]),

@@ -1,4 +1,4 @@
-/** The flags of `podfit explain`. A wrong flag ends with code 2, because 1 means that nothing can be explained. */
+/** The flags of `podfit explain`. */
 import { Argument } from "commander";
 import { createFlag, defineCommand, FORMAT_FLAG, type GetEnv, parseIsJson, type Typed } from "../command/command.ts";
 import { describeSubjects, parseSubject, type Subject, type SubjectKind } from "../command/parse_values.ts";
@@ -25,8 +25,6 @@ Asks the podfit that owns the pod, through pods/proxy of the API server: the lea
 podfit must run with --debug-listen, and you need the right to "get" on "pods/proxy" in its namespace. Where no podfit is
 found, or with --without-daemon, the command takes samples for up to 90 seconds. It only reads, and says what it cannot
 know. With --watch it follows that podfit, and then the next leader.
-
-Exit codes: 0 explained, 1 no explanation (stderr says why), 2 an invalid flag.
 `;
 
 type Given = AccessFlags & Readonly<{ withoutDaemon?: boolean; watch?: boolean; output: string }>;
@@ -34,7 +32,7 @@ type Given = AccessFlags & Readonly<{ withoutDaemon?: boolean; watch?: boolean; 
 export const createExplainCommand = defineCommand({
   name: "explain",
   description: "say why a pod has its size, or a workload its number of pods",
-  argument: new Argument("<subject>", describeSubjects(KINDS)),
+  argument: new Argument("<subject...>", describeSubjects(KINDS)),
   flags: [
     createFlag("--without-daemon", "ask no podfit: take two samples"),
     createFlag("--watch", "continue, and explain again at each evaluation"),
@@ -50,11 +48,10 @@ export const createExplainCommand = defineCommand({
       "podfit explain pod/web-7d9f-x2x4k -o json --url http://127.0.0.1:8081",
     ],
   ],
-  codes: "check",
-  parse: ({ argument, given, getEnv }: Typed<Given>) => toExplainOptions(argument ?? "", given, getEnv),
+  parse: ({ args, given, getEnv }: Typed<Given>) => toExplainOptions(args, given, getEnv),
 });
 
-function toExplainOptions(subject: string, given: Given, getEnv: GetEnv): ExplainOptions {
+function toExplainOptions(subject: readonly string[], given: Given, getEnv: GetEnv): ExplainOptions {
   const { withoutDaemon = false, watch = false, output, url } = given;
   if (withoutDaemon && url !== undefined) {
     throw new StartError("Cannot use --without-daemon with --url: one of them is enough");

@@ -12,7 +12,7 @@ import type { Level, LocatedStatement, Report } from "./findings.ts";
 import { lintManifests } from "./lint_files.ts";
 import type { Format, LintOptions } from "./options.ts";
 
-/** Resolves to the exit code: 0 = no error, 1 = an error or nothing to check, 2 = an unreadable file or cluster. */
+/** Resolves to the exit code: 0 = no error, 1 = an error, 2 = an unreadable file or cluster, or nothing to check. */
 export async function lint(options: LintOptions): Promise<number> {
   const report = await makeReport(options);
   writeOutput(formatReport(report, { format: options.format, style: getStdoutStyle(options.color, options.noColor) }));
@@ -20,9 +20,9 @@ export async function lint(options: LintOptions): Promise<number> {
   for (const one of report.unchecked) writeError(`not checked: ${one}`);
   // Without an object, "0 errors" would read as if the files or the cluster were fine.
   if (report.failures.length === 0 || report.checked.size > 0) writeError(summarize(report));
-  if (report.failures.length > 0) return EXIT.unusable;
-  const isGood = report.checked.size > 0 && report.findings.every(({ level }) => level !== "error");
-  return isGood ? EXIT.ok : EXIT.failed;
+  if (report.failures.length > 0) return EXIT.failed;
+  if (report.findings.some(({ level }) => level === "error")) return EXIT.found;
+  return report.checked.size === 0 ? EXIT.failed : EXIT.ok;
 }
 
 async function makeReport(options: LintOptions): Promise<Report> {
@@ -44,7 +44,7 @@ export function formatReport(report: Report, { format, style = createStyle(false
 }
 
 /** Returns one line for stderr. */
-export function summarize({ findings, checked, others }: Report): string {
+export function summarize({ findings, checked, others, unchecked, failures }: Report): string {
   const passed = others === 0 ? "" : ` (${count(others, "other object")} passed over)`;
   const number = (level: Level) => findings.filter((finding) => finding.level === level).length;
   const errors = count(number("error"), "error");
@@ -53,8 +53,14 @@ export function summarize({ findings, checked, others }: Report): string {
   const found = [errors, count(number("warning"), "warning"), ...advice];
   const counts = NOUNS.filter((noun) => checked.has(noun)).map((noun) => count(checked.get(noun) ?? 0, noun));
   return counts.length === 0
-    ? `No PodResourceAutoscaler or ScaledObject found${passed}, ${errors}`
-    : `${counts.join(", ")}: ${found.join(", ")}${passed}`;
+    ? `No PodResourceAutoscaler or ScaledObject found${passed}: ${
+      number("error") > 0
+        ? errors
+        : `nothing was checked${unchecked.length > 0 ? "" : "; name other files, or another namespace"}`
+    }`
+    : `${counts.join(", ")}: ${found.join(", ")}${passed}${
+      failures.length === 0 ? "" : "; not everything was checked"
+    }`;
 }
 
 function count(number: number, noun: string, plural = `${noun}s`): string {

@@ -1,4 +1,4 @@
-/** The flags of `podfit lint`. A wrong flag ends with code 2, because 1 means a problem in a manifest. */
+/** The flags of `podfit lint`. */
 import { createFlag, defineCommand, type GetEnv, type Typed } from "../command/command.ts";
 import { parseChoice, parseNamespace } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";
@@ -38,9 +38,6 @@ what it could not check because a right is missing.
 
 An error is refused or cannot work. A warning does not do what its author expects. Advice works and could be better.
 Findings go to stdout as FILE:LINE:COLUMN: error|warning|advice: OBJECT: FIELD: MESSAGE [NAME], a summary to stderr.
-
-Exit codes: 0 no error (warnings and advice do not count), 1 an error or nothing to check, 2 an invalid file, flag or
-cluster.
 `;
 
 type Given = Readonly<{
@@ -83,7 +80,7 @@ export const createLintCommand = defineCommand({
     ["one file against the cluster of the kubeconfig", "podfit lint --cluster -f my-app.yaml -n shop"],
     ["everything in the cluster", "podfit lint --cluster --all-namespaces"],
   ],
-  codes: "check",
+  found: "an error was found; warnings and advice do not count",
   parse: ({ given, getEnv }: Typed<Given>) => toLintOptions(given, getEnv),
 });
 
@@ -98,7 +95,7 @@ const CLUSTER_FLAGS = {
 function toLintOptions(given: Given, getEnv: GetEnv): LintOptions {
   const { filename: paths = [], cluster = false } = given;
   if (!cluster && paths.length === 0) {
-    throw new StartError("required option '-f, --filename <path...>' not specified, unless with --cluster");
+    throw new StartError("Cannot lint: name files or directories, - for stdin, or add --cluster");
   }
   const [, only] = Object.entries(CLUSTER_FLAGS).find(([name]) => name in given) ?? [];
   if (!cluster && only !== undefined) throw new StartError(`option '${only}' is about a cluster, add --cluster`);

@@ -17,7 +17,7 @@ import {
 import { parseRecordLoads } from "../../simulate/load/usage.ts";
 import { type Resource, RESOURCES } from "../../units/resources.ts";
 import type { PrometheusQuery } from "../command/parse_values.ts";
-import { StartError, toStartError } from "../command/process.ts";
+import { describeFileError, StartError } from "../command/process.ts";
 
 /** Where loads come from. */
 export interface LoadSources {
@@ -112,8 +112,7 @@ async function readLoadFile(file: string): Promise<string> {
   try {
     return await Deno.readTextFile(file);
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) throw new StartError(`Cannot read load "${file}": no such file`);
-    throw toStartError(new Error(`Cannot read load "${file}": ${error instanceof Error ? error.message : error}`));
+    throw new StartError(`Cannot read load "${file}": ${describeFileError(error)}`, { cause: error });
   }
 }
 

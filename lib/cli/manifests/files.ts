@@ -3,7 +3,7 @@
  *
  * A file that cannot be read is reported. The other files are still read.
  */
-import { toStartError } from "../command/process.ts";
+import { describeFileError } from "../command/process.ts";
 
 interface Files {
   /** Each file once, even if it is named twice. */
@@ -19,8 +19,7 @@ export async function readManifests(paths: readonly string[]): Promise<Files> {
     try {
       return await work();
     } catch (error) {
-      const isMissing = error instanceof Deno.errors.NotFound;
-      failures.push(`Cannot read "${path}": ${isMissing ? "no such file or directory" : toStartError(error).message}`);
+      failures.push(`Cannot read "${path}": ${describeFileError(error)}`);
       return null;
     }
   };

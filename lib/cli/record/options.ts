@@ -1,4 +1,4 @@
-/** The flags of `podfit record`. A wrong flag ends with code 2, because 1 means that nothing was recorded. */
+/** The flags of `podfit record`. */
 import { Argument } from "commander";
 import { createFlag, defineCommand, type GetEnv, type Typed } from "../command/command.ts";
 import { describeSubjects, parseMs, parseOptional, parseSubject, type Subject } from "../command/parse_values.ts";
@@ -25,8 +25,6 @@ Follows what a running podfit decides about one pod or ScaledObject, and writes 
 
 Lines have names, labels, sizes and usage of the pod, and no credentials. Ends after Ctrl-C, after --for, and when the pod
 or podfit ends. Where podfit runs from source, -o needs --allow-write=FILE of Deno, and > FILE does not.
-
-Exit codes: 0 recorded, 1 nothing was recorded, or the connection was lost (stderr says why), 2 an invalid flag.
 `;
 
 type Given = AccessFlags & Readonly<{ for?: string; past?: boolean; output?: string }>;
@@ -34,7 +32,7 @@ type Given = AccessFlags & Readonly<{ for?: string; past?: boolean; output?: str
 export const createRecordCommand = defineCommand({
   name: "record",
   description: "record what podfit decides about a pod or ScaledObject",
-  argument: new Argument("<subject>", describeSubjects(KINDS)),
+  argument: new Argument("<subject...>", describeSubjects(KINDS)),
   flags: [
     createFlag("--for <duration>", "how long, such as 10m (default: until Ctrl-C)"),
     createFlag("--past", "begin with the records of about the last hour"),
@@ -53,11 +51,10 @@ export const createRecordCommand = defineCommand({
       "podfit record web-7d9c5-x2x4p -n shop --url http://127.0.0.1:8081 --token-file token",
     ],
   ],
-  codes: "check",
-  parse: ({ argument, given, getEnv }: Typed<Given>) => toRecordOptions(argument ?? "", given, getEnv),
+  parse: ({ args, given, getEnv }: Typed<Given>) => toRecordOptions(args, given, getEnv),
 });
 
-function toRecordOptions(subject: string, given: Given, getEnv: GetEnv): RecordOptions {
+function toRecordOptions(subject: readonly string[], given: Given, getEnv: GetEnv): RecordOptions {
   const { for: duration, past = false, output = null } = given;
   return {
     subject: parseSubject(subject, KINDS),

@@ -1,4 +1,4 @@
-/** The flags of `podfit replay`. A wrong flag ends with code 2, because 1 means that a decision differs. */
+/** The flags of `podfit replay`. */
 import { Argument } from "commander";
 import { createFlag, defineCommand, type Typed } from "../command/command.ts";
 
@@ -16,8 +16,6 @@ stdin. This podfit decides each record again.
 
 With --policy nothing is checked. Each decision about a pod is printed next to the decision of that PodResourceAutoscaler.
 It uses the recorded usage and its own sizes, and each of its resizes is in force at once.
-
-Exit codes: 0 the decisions are the same (always with --policy), 1 they differ, 2 an invalid file or flag.
 `;
 
 type Given = Readonly<{ policy?: string | null }>;
@@ -32,9 +30,9 @@ export const createReplayCommand = defineCommand({
     ["is the same decided?", "podfit replay trace.jsonl"],
     ["what would another policy have decided?", "podfit replay trace.jsonl --policy other.yaml"],
   ],
-  codes: "check",
-  parse: ({ argument, given: { policy = null } }: Typed<Given>): ReplayOptions => ({
-    path: argument ?? "",
+  found: "a decision differs (never with --policy)",
+  parse: ({ args: [path = ""], given: { policy = null } }: Typed<Given>): ReplayOptions => ({
+    path,
     policyPath: policy,
   }),
 });

@@ -15,21 +15,15 @@ import { RESOURCE_FIELDS, type Resources } from "../../units/resources.ts";
 import { formatTime } from "../../units/time.ts";
 import { isRecord, type Problem } from "../../units/untrusted.ts";
 import { decideSize } from "../../vertical/decide.ts";
-import { EXIT, toStartError } from "../command/process.ts";
+import { describeFileError, EXIT, StartError } from "../command/process.ts";
 import { formatCount } from "../terminal/numbers.ts";
-import { writeError, writeLines } from "../terminal/output.ts";
+import { writeLines } from "../terminal/output.ts";
 import type { ReplayOptions } from "./options.ts";
 import { parseAll } from "../../runtime/yaml.ts";
 
-/** Resolves to the exit code: 0 = the same decisions, 1 = different ones, 2 = an unreadable file. */
+/** Resolves to the exit code: 0 = the same decisions, 1 = different ones. Rejects with a StartError for an unreadable file. */
 export async function replay({ path, policyPath }: ReplayOptions): Promise<number> {
-  try {
-    return policyPath === null ? await check(path) : await compare(path, policyPath);
-  } catch (error) {
-    if (!(error instanceof TraceError)) throw error;
-    writeError(error.message);
-    return EXIT.unusable;
-  }
+  return policyPath === null ? await check(path) : await compare(path, policyPath);
 }
 
 /** The maximum number of different lines that are shown. */
@@ -46,14 +40,14 @@ async function check(path: string): Promise<number> {
     if (differing > MAX_SHOWN) continue;
     writeLines([`line ${number}, ${describeLine(line)}, differs:`, ...describeDifferences(differences)]);
   }
-  if (lines === 0) throw new TraceError(`Cannot replay "${path}": it holds no record`);
+  if (lines === 0) throw new StartError(`Cannot replay "${path}": it holds no record`);
   const whole = `${formatCount(lines, "record")} of ${formatCount(evaluations, "evaluation")}`;
   writeLines([
     differing === 0
       ? `${whole}: all decided the same`
       : `${whole}: ${differing} decided otherwise, ${lines - differing} the same`,
   ]);
-  return differing === 0 ? EXIT.ok : EXIT.failed;
+  return differing === 0 ? EXIT.ok : EXIT.found;
 }
 
 async function compare(path: string, policyPath: string): Promise<number> {
@@ -64,7 +58,7 @@ async function compare(path: string, policyPath: string): Promise<number> {
   }
   if (!isAsked()) {
     const { containerName } = policy;
-    throw new TraceError(
+    throw new StartError(
       `Cannot compare "${path}" with "${policyPath}": the trace has no pod with an autoscaler for container "${containerName}"`,
     );
   }
@@ -73,13 +67,12 @@ async function compare(path: string, policyPath: string): Promise<number> {
 }
 
 async function readPolicy(path: string): Promise<Autoscaler> {
-  const refuse = (why: string) => new TraceError(`Cannot read "${path}": ${why}`);
+  const refuse = (why: string) => new StartError(`Cannot read "${path}": ${why}`);
   let objects: readonly unknown[];
   try {
     objects = parseAll(await Deno.readTextFile(path));
   } catch (error) {
-    const isMissing = error instanceof Deno.errors.NotFound;
-    throw refuse(isMissing ? "no such file or directory" : toStartError(error).message);
+    throw refuse(describeFileError(error));
   }
   const found = objects.filter((object) => isRecord(object) && object["kind"] === "PodResourceAutoscaler");
   if (found.length !== 1) throw refuse(`it holds ${found.length} PodResourceAutoscalers, and one is needed`);
@@ -279,11 +272,6 @@ interface TraceLine {
   readonly line: RecordLine;
 }
 
-/** A trace cannot be read; the message names file, line and cause. */
-class TraceError extends Error {
-  override readonly name = "TraceError";
-}
-
 /** A record of a pod has a few KB. */
 const MAX_LINE = 8 * 2 ** 20;
 
@@ -291,7 +279,7 @@ const STDIN = "-";
 
 const MAX_PROBLEMS = 3;
 
-/** Reads line by line and skips empty lines. Throws a TraceError at the first line that is not a record. */
+/** Reads line by line and skips empty lines. Throws a StartError at the first line that is not a record. */
 async function* readTrace(path: string): AsyncGenerator<TraceLine> {
   const name = path === STDIN ? "<stdin>" : path;
   let number = 0;
@@ -299,7 +287,7 @@ async function* readTrace(path: string): AsyncGenerator<TraceLine> {
     number++;
     if (text.trim() === "") continue;
     const parsed = parseLine(text);
-    if (!parsed.ok) throw new TraceError(`Cannot read "${name}", line ${number}: ${formatProblems(parsed.problems)}`);
+    if (!parsed.ok) throw new StartError(`Cannot read "${name}", line ${number}: ${formatProblems(parsed.problems)}`);
     yield { number, line: parsed.value };
   }
 }
@@ -315,9 +303,7 @@ async function* readTexts(path: string, name: string): AsyncGenerator<string> {
       if (rest.length > MAX_LINE) throw new Error(`a line is longer than ${MAX_LINE / 2 ** 20} MiB`);
     }
   } catch (error) {
-    const isMissing = error instanceof Deno.errors.NotFound;
-    const why = isMissing ? "no such file or directory" : toStartError(error).message;
-    throw new TraceError(`Cannot read "${name}": ${why}`, { cause: error });
+    throw new StartError(`Cannot read "${name}": ${describeFileError(error)}`, { cause: error });
   }
   yield rest;
 }

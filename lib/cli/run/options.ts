@@ -7,9 +7,18 @@
 import { Command, type Help, type Option } from "commander";
 import type { WriteRate } from "../../daemon/permits.ts";
 import type { OperatorLimits } from "../../resources/pod_resource_autoscaler/parse.ts";
-import { addExamples, type CommandContext, createFlag, formatFlagError, type GetEnv } from "../command/command.ts";
+import {
+  addExamples,
+  type CommandContext,
+  createFlag,
+  formatFlagError,
+  formatHelpItem,
+  type GetEnv,
+  getHelpColumns,
+  throwExit,
+} from "../command/command.ts";
 import { type FlagValue, parseBoolean } from "../command/parse_values.ts";
-import { formatExitCodes, StartError, VERSION } from "../command/process.ts";
+import { EXIT, formatExitCodes, StartError, VERSION } from "../command/process.ts";
 import { writeDiagnostic, writeOutput } from "../terminal/output.ts";
 import { type FlagRow, FLAGS, type FlagValues, type GivenFlags, listWritten, parseFlags, VARIABLES } from "./flags.ts";
 
@@ -17,7 +26,7 @@ import { type FlagRow, FLAGS, type FlagValues, type GivenFlags, listWritten, par
 function formatVariables(): string {
   const rows = Object.entries(VARIABLES).map(([name, { value, help }]) => [`${name}=${value}`, help] as const);
   const width = Math.max(...rows.map(([left]) => left.length));
-  return ["", "Environment:", ...rows.map(([left, help]) => `  ${left.padEnd(width)}  ${help}`)].join("\n");
+  return ["", "Environment:", ...rows.map(([left, help]) => formatHelpItem(left, width, help)), ""].join("\n");
 }
 
 /** Help shows the choices in the flag's own text; completion uses the choices. */
@@ -103,12 +112,12 @@ export function createProgram(getEnv: GetEnv, { run, commands = () => [] }: Prog
     .helpCommand(false);
   const daemon = new Command("run").description("the daemon: resize pods and scale workloads until it is ended")
     // The flag's own text lists its choices.
-    .configureHelp({ optionDescription: ({ description }) => description })
+    .configureHelp({ optionDescription: ({ description }) => description, formatItem: formatHelpItem })
     .helpOption("-h, --help", "print this help and exit")
-    .addHelpText("after", [formatVariables(), formatExitCodes(), ""].join("\n"))
+    .addHelpText("after", () => `${formatVariables()}\n${formatExitCodes()}\n`)
     .configureOutput({ outputError: (text, write) => write(complain(text, "podfit run")) })
     .allowExcessArguments(false)
-    .exitOverride()
+    .exitOverride(throwExit)
     .action((given: GivenFlags) => run(toRunOptions(given, getEnv)));
   for (const row of Object.values(FLAGS)) daemon.addOption(toCommanderOption(row));
   const help = new Command("help").argument("[command]").description("print the flags and examples of a command")
@@ -124,7 +133,9 @@ export function createProgram(getEnv: GetEnv, { run, commands = () => [] }: Prog
   }
   for (const command of [version, help]) {
     const outputError = (text: string, write: (line: string) => void) => write(complain(text, "podfit"));
-    program.addCommand(command.allowExcessArguments(false).exitOverride().configureOutput({ ...OUTPUT, outputError }));
+    program.addCommand(
+      command.allowExcessArguments(false).exitOverride(throwExit).configureOutput({ ...OUTPUT, outputError }),
+    );
   }
   return program;
 }
@@ -149,6 +160,7 @@ function formatOverview(program: Command, help: Help): string {
     ...commands.map((command) => `  ${command.name().padEnd(width)}  ${command.description()}`),
     "",
     `Flags and examples of a command: ${program.name()} help COMMAND`,
+    `Exit codes: ${EXIT.ok} done, ${EXIT.found} a check found something, ${EXIT.failed} not done, and stderr says why`,
     "",
   ].join("\n");
 }
@@ -169,6 +181,8 @@ const OUTPUT = {
   writeErr: writeDiagnostic,
   getOutHasColors: () => false,
   getErrHasColors: () => false,
+  getOutHelpWidth: getHelpColumns,
+  getErrHelpWidth: getHelpColumns,
 };
 
 const EXAMPLES = [

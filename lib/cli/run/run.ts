@@ -23,7 +23,7 @@ import { abortable, untilAborted } from "../../runtime/tasks.ts";
 import { createEgress } from "../../triggers/egress.ts";
 import { createTriggerClient } from "../../triggers/http_client.ts";
 import { hostOf } from "../../units/address.ts";
-import { COMMIT, listenForSignals, toStartError, VERSION } from "../command/process.ts";
+import { COMMIT, EXIT, listenForSignals, toStartError, VERSION } from "../command/process.ts";
 import { connectTo, createReplicasOptions } from "../connection/api_server.ts";
 import { listen, openReaderCheck } from "./listen.ts";
 import { openSource } from "./open_source.ts";
@@ -370,7 +370,7 @@ function listenForCrashes({ log, flush, exit = Deno.exit }: CrashOptions): Dispo
 
   function end(what: string, error: unknown): void {
     const stack = error instanceof Error ? error.stack : undefined;
-    log.error(`Ending with exit code 1: nothing has caught ${what}`, { error, stack });
-    void flush().then(() => exit(1));
+    log.error(`Ending with exit code ${EXIT.failed}: nothing has caught ${what}`, { error, stack });
+    void flush().then(() => exit(EXIT.failed));
   }
 }

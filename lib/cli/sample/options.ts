@@ -52,7 +52,6 @@ export const createSampleCommand = defineCommand({
     ["40 millicores and 64 MiB, on this machine only", "podfit sample --cpu 40m --memory 64Mi --listen 127.0.0.1:8080"],
     ["no load until a request sets it, at most half a core", "podfit sample --max-cpu 500m"],
   ],
-  codes: "plain",
   parse: ({ given }: Typed<Given>): SampleOptions => {
     const max = {
       cpuMillicores: parseUpTo({ name: "--max-cpu", text: given.maxCpu }, "cpu", MAX_CPU_MILLICORES),

@@ -1,4 +1,4 @@
-/** The flags of `podfit simulate`. A wrong flag ends with code 2, because 1 means a problem in a manifest. */
+/** The flags of `podfit simulate`. */
 import { createFlag, defineCommand, type Typed } from "../command/command.ts";
 import { LOAD_FLAGS, type LoadGiven, type LoadOptions, toLoadOptions } from "../command/load_flags.ts";
 import { parseBetween, parseChoice, parseOptional, parseTimeSpan, parseWhole } from "../command/parse_values.ts";
@@ -37,8 +37,6 @@ autoscalers.
 --sweep tries a grid of policies and ranks them: profiles and the main numbers, or given fields, such as
 --sweep scaleUp.targetUtilization=60,70,80 --sweep cpu.requests.scaleUpThreshold=75,90. The best policy comes first, and
 "best in" names the figures in which a policy is the best.
-
-Exit codes: 0 simulated, 1 a problem in a manifest, 2 an invalid file or flag.
 `;
 
 type Given =
@@ -94,7 +92,6 @@ export const createSimulateCommand = defineCommand({
       "podfit simulate -f web.yaml --load monday.csv --sweep profile=latency,balanced,thrifty",
     ],
   ],
-  codes: "check",
   parse: ({ given }: Typed<Given>) => toSimulateOptions(given),
 });
 

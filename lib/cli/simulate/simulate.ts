@@ -29,23 +29,17 @@ import type { SimulateOptions } from "./options.ts";
 import { formatRanked, type Ranked, sweep } from "./sweep/sweep.ts";
 import { type Subject, toSubjects } from "./sweep/try_policy.ts";
 
-/** Resolves to the exit code: 0 = simulated, 1 = an error in a manifest, 2 = an invalid file. */
+/** Resolves to the exit code: 0 = simulated, 2 = an error in a manifest. Rejects with a StartError for other reasons. */
 export async function simulate(options: SimulateOptions): Promise<number> {
-  try {
-    const given = await readFiles(options.filenames);
-    const others = await Promise.all(options.policies.map((path) => readFiles([path])));
-    const complaints = [given, ...others].flatMap((one) => one.complaints);
-    if (complaints.length > 0) {
-      for (const line of complaints) writeError(line);
-      writeError("Cannot simulate: correct the problems above; podfit lint -f explains them");
-      return EXIT.failed;
-    }
-    return await simulateObjects(options, { given, others });
-  } catch (error) {
-    if (!(error instanceof StartError)) throw error;
-    writeError(error.message);
-    return EXIT.unusable;
+  const given = await readFiles(options.filenames);
+  const others = await Promise.all(options.policies.map((path) => readFiles([path])));
+  const complaints = [given, ...others].flatMap((one) => one.complaints);
+  if (complaints.length > 0) {
+    for (const line of complaints) writeError(line);
+    writeError("Cannot simulate: correct the problems above; podfit lint explains them");
+    return EXIT.failed;
   }
+  return await simulateObjects(options, { given, others });
 }
 
 interface ParsedFiles {

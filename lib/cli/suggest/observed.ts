@@ -16,6 +16,7 @@ import { formatDuration } from "../../units/time.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import type { UsageNode, UsagePod, WatchUsage } from "../../usage/source.ts";
 import { StartError } from "../command/process.ts";
+import { RIGHT_ADVICE } from "../connection/api_server.ts";
 import { type LoadSources, readLoads } from "../loads/loads.ts";
 import { readManifests } from "../manifests/files.ts";
 import { parseManifestObjects } from "../manifests/objects.ts";
@@ -201,7 +202,8 @@ async function toFoundWorkload(
 async function fetchObject(server: Server, path: string, signal: AbortSignal): Promise<unknown> {
   const { data, error, response } = await createClient(server).untyped({ method: "GET", path, signal });
   if (response.ok) return data;
-  throw new StartError(`Cannot read what to suggest for: ${toApiError(response, error).message}`);
+  const advice = response.status === 403 ? RIGHT_ADVICE : "";
+  throw new StartError(`Cannot read what to suggest for: ${toApiError(response, error).message}${advice}`);
 }
 
 function listItems(list: unknown): readonly unknown[] {

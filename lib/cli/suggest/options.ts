@@ -1,4 +1,4 @@
-/** The flags of `podfit suggest`. A wrong flag ends with code 2. */
+/** The flags of `podfit suggest`. */
 import { Argument } from "commander";
 import { WORKLOAD_KINDS } from "../../daemon/cluster/tables.ts";
 import type { WorkloadKind } from "../../model/autoscaler.ts";
@@ -45,8 +45,6 @@ numbers only where they gain. It writes nothing to the cluster. Ctrl-C ends the 
 Reading usage takes get on nodes/proxy, or list on pods of metrics.k8s.io. --from prometheus takes a query that returns
 CPU cores by container (with --memory-query one of bytes), or a selector of cAdvisor's series such as '{namespace="shop"}'.
 Limits cap usage: where CPU was throttled, the container wanted more.
-
-Exit codes: 0 suggested, 1 not enough usage for a suggestion, 2 an invalid file, flag or cluster.
 `;
 
 type Given =
@@ -67,7 +65,7 @@ type Given =
 export const createSuggestCommand = defineCommand({
   name: "suggest",
   description: "find the policy that fits a workload, and print its manifest",
-  argument: new Argument("[workload]", describeSubjects(WORKLOAD_KINDS)),
+  argument: new Argument("[workload...]", describeSubjects(WORKLOAD_KINDS)),
   flags: [
     createFlag("-n, --namespace <name>", "namespace of the workload (default: that of the context)"),
     createFlag("--all", "every workload of the namespace"),
@@ -96,20 +94,19 @@ export const createSuggestCommand = defineCommand({
     ["by files, without a cluster", "podfit suggest deployment/web --load monday.csv -f web.yaml"],
     ["by what podfit recorded", "podfit suggest statefulset/db --from-record db.jsonl"],
   ],
-  codes: "check",
-  parse: ({ argument, given, getEnv }: Typed<Given>) => toSuggestOptions(argument, given, getEnv),
+  parse: ({ args, given, getEnv }: Typed<Given>) => toSuggestOptions(args, given, getEnv),
 });
 
-function toSuggestOptions(workload: string | null, given: Given, getEnv: GetEnv): SuggestOptions {
+function toSuggestOptions(workload: readonly string[], given: Given, getEnv: GetEnv): SuggestOptions {
   const written = (name: string, text: string | undefined) => text === undefined ? null : { name, text };
   const { all = false } = given;
   const { hasLoad, ...load } = toLoadOptions(given);
-  if (all === (workload !== null)) {
+  if (all === workload.length > 0) {
     throw new StartError("Cannot suggest: name one workload, such as deployment/web, or give --all");
   }
   if (all && hasLoad) throw new StartError("Cannot use --all with a history: name the workload that it is of");
   return {
-    workload: workload === null ? null : parseSubject(workload, WORKLOAD_KINDS),
+    workload: workload.length === 0 ? null : parseSubject(workload, WORKLOAD_KINDS),
     namespace: parseOptional(written("--namespace", given.namespace), parseNamespace),
     forMs: parseTimeSpan(given.for),
     filenames: given.filename ?? [],

@@ -24,21 +24,15 @@ import {
 import type { SuggestOptions } from "./options.ts";
 import { search } from "./search.ts";
 
-/** Resolves to the exit code: 0 = suggested, 1 = nothing to suggest, 2 = an invalid file, flag or cluster. */
+/** Resolves to the exit code: 0 = suggested, 2 = too little usage. Rejects with a StartError for other reasons. */
 export async function suggest(options: SuggestOptions): Promise<number> {
-  try {
-    const { loads, records, prometheus } = options;
-    const hasHistory = loads.length + records.length > 0 || prometheus !== null;
-    const watched = hasHistory ? [await readEarlier(options)] : await watchCluster(options);
-    const manifests = (await suggestAll(watched, options)).join("---\n");
-    if (manifests === "") return EXIT.failed;
-    await write(manifests, options.output);
-    return EXIT.ok;
-  } catch (error) {
-    if (!(error instanceof StartError)) throw error;
-    writeError(error.message);
-    return EXIT.unusable;
-  }
+  const { loads, records, prometheus } = options;
+  const hasHistory = loads.length + records.length > 0 || prometheus !== null;
+  const watched = hasHistory ? [await readEarlier(options)] : await watchCluster(options);
+  const manifests = (await suggestAll(watched, options)).join("---\n");
+  if (manifests === "") return EXIT.failed;
+  await write(manifests, options.output);
+  return EXIT.ok;
 }
 
 async function readEarlier(options: SuggestOptions): Promise<ObservedWorkload> {

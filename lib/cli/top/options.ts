@@ -25,8 +25,6 @@ ScaledObject: its pods, how far its triggers are from their targets (1.00x = at 
 Yellow rows wait for something. A narrow terminal leaves out the least important columns.
 
 Asks podfit as "podfit explain" does: it must run with --debug-listen.
-
-Exit codes: 0 listed, 1 no list (stderr says why), 2 an invalid flag.
 `;
 
 type Given =
@@ -52,7 +50,6 @@ export const createTopCommand = defineCommand({
     ["of one, in place", "podfit top -n shop --watch"],
     ["containers without headroom on their node, as data", "podfit top -n shop --filter NodeCapacity -o json"],
   ],
-  codes: "check",
   parse: ({ given, getEnv }: Typed<Given>) => toTopOptions(given, getEnv),
 });
 

@@ -64,7 +64,7 @@ const SAMPLE_MIB = 26;
 function parseSample(args: readonly string[]): LoadProgram {
   const read = (name: string) => args.find((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3) ?? "0";
   const [cpu, memory] = [parseAmount(read("cpu"), "cpu"), parseAmount(read("memory"), "memory")];
-  if (!cpu.ok || !memory.ok) return { kind: "fails", code: 1 };
+  if (!cpu.ok || !memory.ok) return { kind: "fails", code: 2 };
   const setting = { cpuMillicores: cpu.amount, memoryMiB: SAMPLE_MIB + Math.ceil(memory.amount / 2 ** 20) };
   return { kind: "runs", port: 8080, setting };
 }

@@ -86,7 +86,7 @@ Deno.test("podfit completion prints the script of a shell, and says which it kno
   const { code, stdout } = await runPodfit({ args: ["completion", "bash"], permissions: "daemon" });
   assertEquals([code, stdout], [0, formatCompletion("bash", readProgram())]);
   const other = await runPodfit({ args: ["completion", "tcsh"], permissions: "daemon" });
-  assertEquals([other.code, other.stdout], [1, ""]);
+  assertEquals([other.code, other.stdout], [2, ""]);
   assertStringIncludes(
     other.complaints[0] ?? "",
     "Allowed choices are bash, zsh, fish, kubectl; see podfit completion --help",

@@ -87,7 +87,7 @@ Deno.test("podfit demo takes none of the daemon's flags and no argument, and say
   ];
   for (const [args, complaint] of cases) {
     const { code, stdout, complaints } = await runPodfit({ args });
-    assertEquals([code, stdout, complaints], [1, "", [complaint]]);
+    assertEquals([code, stdout, complaints], [2, "", [complaint]]);
   }
 });
 

@@ -485,7 +485,7 @@ const ERRORS: Readonly<Record<string, readonly [Readonly<Record<string, unknown>
   ],
   "no right to list pods": [
     cluster([], { "/api/v1/namespaces/podfit/pods": () => refuse(403, "pods is forbidden") }),
-    "Cannot look for podfit: pods is forbidden",
+    "Cannot look for podfit: pods is forbidden; ask an administrator for this right (yours: `kubectl auth can-i --list`)",
   ],
   "no right to pods/proxy": [
     withProxy(() => refuse(403, 'pods "podfit-a:8081" is forbidden')),

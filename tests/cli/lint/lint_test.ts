@@ -35,12 +35,13 @@ Deno.test("podfit lint ends with 0 when there are warnings alone, and reads stdi
   assertStringIncludes(stdout, "<stdin>:19:9: warning: my-app-pra: spec.policy.cpu.requests.targetUtilization: ");
 });
 
-Deno.test("podfit lint ends with 1 when there is nothing to check, so that no typing error makes it green", async () => {
+Deno.test("podfit lint ends with 2 when there is nothing to check, so that no typing error makes it green", async () => {
   await using folder = await writeFiles({ "other.yaml": OTHER });
   const { code, stdout, complaints } = await lint(["-f", folder.path]);
-  assertEquals([code, stdout], [1, ""]);
+  assertEquals([code, stdout], [2, ""]);
   assertEquals(complaints, [
-    "podfit: No PodResourceAutoscaler or ScaledObject found (1 other object passed over), 0 errors",
+    "podfit: No PodResourceAutoscaler or ScaledObject found (1 other object passed over): nothing was checked; " +
+    "name other files, or another namespace",
   ]);
 });
 
@@ -51,16 +52,16 @@ Deno.test("podfit lint ends with 2 on a file that cannot be read, and still chec
   const { code, stdout, complaints } = await lint(["-f", "/no/such.yaml", "-f", file, folder.path, "-f", empty.path]);
   assertEquals([code, stdout.split("\n").length], [2, 2]);
   assertEquals(complaints, [
-    'podfit: Cannot read "/no/such.yaml": no such file or directory',
+    'podfit: Cannot read "/no/such.yaml": no such file or directory; check the path',
     `podfit: Cannot read "${folder.path}/a.yaml": larger than 16 MiB, split it`,
     `podfit: Cannot read "${empty.path}": no *.yaml, *.yml or *.json in it (what lies deeper is not read)`,
-    "podfit: 1 autoscaler: 1 error, 0 warnings",
+    "podfit: 1 autoscaler: 1 error, 0 warnings; not everything was checked",
   ]);
 });
 
 Deno.test("podfit lint says in one line what is wrong with its flags, the daemon's among them, and ends with 2", async () => {
   const cases: readonly (readonly [string, ...string[]])[] = [
-    ["required option '-f, --filename <path...>' not specified, unless with --cluster", "lint"],
+    ["Cannot lint: name files or directories, - for stdin, or add --cluster", "lint"],
     ["option '--namespace' is about a cluster, add --cluster", "lint", "-f", "a.yaml", "-n", "shop"],
     ["options '--namespace' and '--all-namespaces' exclude each other", "lint", "--cluster", "-A", "-n", "shop"],
     [

@@ -205,10 +205,13 @@ Deno.test("podfit record takes a pod or a ScaledObject, and reaches podfit by th
     path: null,
   };
   assertEquals((await parse("web-1")).options, base);
-  assertEquals((await parse("pod/web-1", "--podfit-namespace", "ops", "--kubeconfig", "a", "b")).options, {
-    ...base,
-    access: { ...access, server: { ...access.server, kubeconfigPaths: ["a", "b"] }, podfitNamespace: "ops" },
-  });
+  assertEquals(
+    (await parse("pod/web-1", "--podfit-namespace", "ops", "--kubeconfig", "a", "--kubeconfig", "b")).options,
+    {
+      ...base,
+      access: { ...access, server: { ...access.server, kubeconfigPaths: ["a", "b"] }, podfitNamespace: "ops" },
+    },
+  );
   const all = ["-n", "shop", "--url", "https://x:1/a/", "--for", "10m", "--past", "-o", "f", "--token-file", "t"];
   assertEquals((await parse("so/web-1", ...all)).options, {
     subject: { kind: "scaledobject", name: "web-1" },

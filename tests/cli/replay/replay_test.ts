@@ -65,7 +65,10 @@ Deno.test("podfit replay ends with 2 where a file cannot be read, and names line
       "be cut off\n",
   });
   const none = await replay({ "empty.jsonl": "\n" }, "none.jsonl");
-  assertEquals([none.code, none.error], [2, 'podfit: Cannot read "none.jsonl": no such file or directory\n']);
+  assertEquals([none.code, none.error], [
+    2,
+    'podfit: Cannot read "none.jsonl": no such file or directory; check the path\n',
+  ]);
   const empty = await replay({ "empty.jsonl": "\n" }, "empty.jsonl");
   assertEquals([empty.code, empty.error], [2, 'podfit: Cannot replay "empty.jsonl": it holds no record\n']);
 });

@@ -27,12 +27,12 @@ Deno.test("podfit does not start with a certificate that it cannot use, and says
   const { certPath, keyPath } = files;
   const args = ["--tls-cert-file", certPath, "--tls-private-key-file", keyPath];
   const { code, complaints } = await runPodfit({ args: ["run", ...args] });
-  assertEquals([code, complaints], [1, [
+  assertEquals([code, complaints], [2, [
     `podfit: Cannot use --tls-cert-file "${certPath}" with --tls-private-key-file "${keyPath}": ` +
     "the key is not that of the first certificate",
   ]]);
   const inImage = await runPodfit({ args: ["run", ...args], permissions: "daemon" });
-  assertEquals([inImage.code, inImage.complaints], [1, [
+  assertEquals([inImage.code, inImage.complaints], [2, [
     `podfit: Cannot read --tls-cert-file "${certPath}": podfit has no permission to read there; in its image put the ` +
     "file below /etc/podfit",
   ]]);
@@ -68,6 +68,6 @@ Deno.test("podfit with --metrics-auth asks about readers also where it is disabl
 
 Deno.test("podfit with --metrics-auth needs an API server, also where it is disabled", async () => {
   const { code, complaints } = await runPodfit({ args: ["run", "--metrics-auth"] });
-  assertEquals([code, complaints.length], [1, 1]);
+  assertEquals([code, complaints.length], [2, 1]);
   assertStringIncludes(complaints[0] ?? "", "podfit: Cannot read kubeconfig ");
 });

@@ -413,8 +413,8 @@ Deno.test("run --help lists each flag with its variable and default, and the var
   daemon.configureHelp({ ...daemon.configureHelp(), helpWidth: 500 })
     .configureOutput({ writeOut: (part) => text += part }).outputHelp();
   for (const { flag, value, variable, fallback } of Object.values<FlagRow>(FLAGS)) {
-    const line = text.split("\n").find((line) =>
-      line.trim().startsWith(value === null ? `${flag} ` : `${flag} ${value}`)
+    const line = text.split("\n  -").map((row) => `-${row.replaceAll(/\s+/g, " ")}`).find((row) =>
+      row.startsWith(value === null ? `${flag} ` : `${flag} ${value} `)
     );
     assert(line !== undefined, flag);
     assert(line.includes(`env: ${variable})`), line);

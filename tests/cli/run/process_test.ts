@@ -110,15 +110,15 @@ Deno.test("podfit with --leader-elect holds the Lease under a name of its own, a
   assertEquals([written.at(-1)?.spec["holderIdentity"], written.at(-1)?.spec["leaseDurationSeconds"]], ["", 1]);
 });
 
-Deno.test("podfit ends with one line of its log and exit code 1 for what nobody has caught", async () => {
+Deno.test("podfit ends with one line of its log and exit code 2 for what nobody has caught", async () => {
   const preload = "tests/support/stray.ts";
   for (const [signal, what] of [["SIGUSR1", "a promise of nobody"], ["SIGUSR2", "a callback of nobody"]] as const) {
     await using podfit = await startPodfit({ preload });
     const { code, complaints, log } = await podfit.end(signal);
-    assertEquals([code, complaints], [1, []], what);
+    assertEquals([code, complaints], [2, []], what);
     const last = log.at(-1);
     assertEquals(last?.level, "ERROR");
-    assertMatch(last?.message ?? "", /^Ending with exit code 1: nothing has caught an? (rejection|exception)$/);
+    assertMatch(last?.message ?? "", /^Ending with exit code 2: nothing has caught an? (rejection|exception)$/);
     assertStringIncludes(JSON.stringify(last?.["error"]), what);
     assertStringIncludes(String(last?.["stack"]), "stray.ts");
     assertEquals(log.filter(({ level }) => level === "ERROR").length, 1);

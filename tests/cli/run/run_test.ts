@@ -81,7 +81,7 @@ Deno.test("podfit with the permissions of its image serves, and says where it ma
   await using kubeconfig = await writeKubeconfig("http://127.0.0.1:8080");
   const args = ["run", "--kubeconfig", kubeconfig.path];
   const { code, complaints } = await runPodfit({ args, env: { PRA_ENABLED: "true" }, permissions });
-  assertEquals([code, complaints], [1, [
+  assertEquals([code, complaints], [2, [
     `podfit: Cannot read kubeconfig "${kubeconfig.path}": podfit has no permission to read there; in its image put the ` +
     "file below /etc/podfit",
   ]]);
@@ -101,7 +101,7 @@ Deno.test("podfit runs an exec plug-in where it was started for one, and says ho
   await using kubeconfig = await writeKubeconfig(server.origin, { user });
   const settings = { args: ["run", "--kubeconfig", kubeconfig.path], env: { PRA_ENABLED: "true" } };
   const { code, complaints } = await runPodfit(settings);
-  assertEquals([code, complaints, server.asked], [1, [
+  assertEquals([code, complaints, server.asked], [2, [
     `podfit: Cannot get credentials of user "it" from exec plugin "${plugin}": podfit has no permission to run ` +
     "programs; start it with `deno task start:exec`, or use a token file",
   ], []]);

@@ -1,4 +1,4 @@
-/** What does an operator read when podfit can't start? One line that says what is wrong and what to do, and code 1. */
+/** What does an operator read when podfit can't start? One line that says what is wrong and what to do, and code 2. */
 import { assertEquals } from "#assert";
 import { runPodfit, serveApi, type Settings, writeKubeconfig } from "../../support/podfit_process.ts";
 
@@ -124,7 +124,7 @@ Deno.test("podfit says in one line that its address is in use, enabled or not", 
 async function assertComplains(settings: Settings, complaint: string): Promise<void> {
   const { code, complaints, stdout, log } = await runPodfit(settings);
   assertEquals(complaints, [`podfit: ${complaint}`]);
-  assertEquals([code, stdout], [1, ""]);
+  assertEquals([code, stdout], [2, ""]);
   assertEquals(log.filter(({ level }) => level === "ERROR"), []);
 }
 

@@ -83,7 +83,7 @@ Deno.test("the flags have bounds, and the load of the start is within them", asy
   };
   for (const [flag, complaint] of Object.entries(refused)) {
     const { code, complaints } = await runPodfit({ args: ["sample", flag], permissions: "daemon" });
-    assertEquals([code, complaints], [1, [complaint]]);
+    assertEquals([code, complaints], [2, [complaint]]);
   }
   assertThrows(() => parseLoad({ cpu: "1" }, { max: MAX }), StartError, "at most 500m");
   assertEquals(parseLoad({ cpu: "0m", memory: "0Mi" }, { max: MAX }), { cpuMillicores: 0, memoryBytes: 0 });

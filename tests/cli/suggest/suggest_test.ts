@@ -1,5 +1,5 @@
 /** The command as a whole: on files, and on an embedded cluster whose pods it watches under virtual time. */
-import { assert, assertEquals, assertStringIncludes } from "#assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "#assert";
 import { parseAll } from "../../../lib/runtime/yaml.ts";
 import { lintManifests } from "../../../lib/cli/lint/lint_files.ts";
 import {
@@ -64,13 +64,13 @@ Deno.test("suggest() writes a manifest for the container of the workload's manif
     assertStringIncludes(text.replaceAll("\n# ", " "), `what was seen: ${folder}/step.csv.`);
   }));
 
-Deno.test("suggest() ends with 2 for a file that is no good, and with 1 where nothing was seen", () =>
+Deno.test("suggest() is not done for a file that is no good, nor where nothing was seen", () =>
   withFiles(async (folder) => {
-    assertEquals(await suggest({ ...OPTIONS, loads: [`${folder}/gone.csv`] }), 2);
+    await assertRejects(() => suggest({ ...OPTIONS, loads: [`${folder}/gone.csv`] }), StartError, "/gone.csv");
     await Deno.writeTextFile(`${folder}/short.csv`, "seconds,millicores\n0,1\n30,1\n");
-    assertEquals(await suggest({ ...OPTIONS, loads: [`${folder}/short.csv`] }), 1);
+    assertEquals(await suggest({ ...OPTIONS, loads: [`${folder}/short.csv`] }), 2);
     const elsewhere = { filenames: [`${folder}/web.yaml`], namespace: "shop" };
-    assertEquals(await suggest({ ...OPTIONS, loads: [`${folder}/step.csv`], ...elsewhere }), 2);
+    await assertRejects(() => suggest({ ...OPTIONS, loads: [`${folder}/step.csv`], ...elsewhere }), StartError);
   }));
 
 Deno.test("readHistory() asks Prometheus, and takes a pod of the usual size where no manifest is given", async () => {

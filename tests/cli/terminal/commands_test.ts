@@ -130,7 +130,7 @@ Deno.test("podfit simulate prints no control character of a workload", async () 
     simulate(`${HOSTILE}.yaml`, "-o", "json"),
     simulate("wrong.yaml"),
   ]);
-  assertEquals([table.code, json.code, wrong.code], [0, 0, 1], toSaid(table));
+  assertEquals([table.code, json.code, wrong.code], [0, 0, 2], toSaid(table));
   assertHarmless(table.stdout, "simulate");
   assertHarmless(json.stdout, "simulate -o json");
   assertHarmless(toSaid(wrong), "a complaint of simulate");

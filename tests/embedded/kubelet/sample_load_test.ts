@@ -25,5 +25,5 @@ Deno.test("podfit sample is known by its image and its command, and fails for wh
     assertEquals(parseProgram({ name, image }), null);
   }
   assertEquals(parseProgram({ name, image: "shop/notpodfit:1", args: ["sample"] }), null);
-  assertEquals(parseProgram({ name, image: "podfit", args: ["sample", "--cpu=much"] }), { kind: "fails", code: 1 });
+  assertEquals(parseProgram({ name, image: "podfit", args: ["sample", "--cpu=much"] }), { kind: "fails", code: 2 });
 });
