@@ -1,6 +1,6 @@
 /**
  * podfit as its image starts it, under the limits that the chart gives its container: a bundle, the image's environment
- * and V8 flags, and a cgroup below that of this process.
+ * and V8 flags, and a cgroup below that of this process. A suite that has podfit in its own process can run the same way.
  *
  * Where no cgroup can be made (version 2, or no root), a watcher kills it above the limit of memory, and it runs on one CPU.
  * https://docs.kernel.org/admin-guide/cgroup-v1/memory.html
@@ -93,6 +93,33 @@ export async function startLimited({ args, env, memoryBytes }: LimitedOptions): 
       await group.remove();
     },
   };
+}
+
+/** A module of the project that runs in a process of its own. */
+export interface ModuleOptions {
+  readonly url: string;
+  readonly args: readonly string[];
+  /** V8 flags, next to those of the image. */
+  readonly flags: readonly string[];
+}
+
+/**
+ * Runs a module under the limits of the chart and with the image's V8 flags, and resolves to its exit code. Its output is
+ * that of this process, and PODFIT_BOUND tells it how it is bounded.
+ */
+export async function runModuleLimited({ url, args, flags }: ModuleOptions): Promise<number> {
+  const group = await Group.open(await readMemoryLimit());
+  const config = `${ROOT.pathname}deno.json`;
+  const { DENO_USE_CGROUPS, DENO_V8_FLAGS } = ENVIRONMENT;
+  const run = [Deno.execPath(), "run", "--quiet", "-P=dev", "--config", config, url, ...args];
+  const child = new Deno.Command("sh", {
+    args: ["-c", group.prelude, "sh", ...run],
+    env: { DENO_USE_CGROUPS, DENO_V8_FLAGS: [DENO_V8_FLAGS, ...flags].join(","), PODFIT_BOUND: group.bound },
+    stdin: "null",
+  }).spawn();
+  const [{ code }] = await Promise.all([child.status, group.watch(child.pid)]);
+  await group.remove();
+  return code;
 }
 
 let bundled: Promise<string> | null = null;

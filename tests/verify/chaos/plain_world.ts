@@ -4,7 +4,10 @@ import { parseAmount } from "../../../lib/units/quantity.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { TestApiServer } from "../../support/api_server.ts";
+import type { AskTrigger } from "../../../lib/triggers/value.ts";
+import { replicasBy } from "../../support/replicas_run.ts";
 import { PlainCluster } from "./plain_cluster.ts";
+import { defineKeda, enactScales } from "./plain_scaled.ts";
 import type { FetchSummary, SummaryAnswer } from "./summaries.ts";
 import { Podfit } from "./podfit.ts";
 import type { Stage } from "./stage.ts";
@@ -23,6 +26,8 @@ export interface PlainWorldOptions extends WireListener {
   readonly cooldownS?: number;
   /** In place of a kubelet's answer; `null` lets it answer. */
   readonly spoil?: (node: string) => SummaryAnswer | null;
+  /** Creates ScaledObjects, and answers for their triggers; without it there are none. */
+  readonly scaled?: { readonly fill: (cluster: PlainCluster) => void; readonly ask: AskTrigger };
 }
 
 const BOUNDS = { min: 20, max: 900 };
@@ -62,12 +67,15 @@ export class PlainWorld implements AsyncDisposable {
     const source: { readonly fetchSummary: FetchSummary } = {
       fetchSummary: async (node) => spoil(node.name) ?? await cluster.fetchSummary(node),
     };
-    this.podfit = new Podfit({ name: "podfit", server, source, clock, random: stage.random });
+    options.scaled?.fill(cluster);
+    const replicas = options.scaled === undefined ? {} : { replicas: replicasBy(options.scaled.ask) };
+    this.podfit = new Podfit({ name: "podfit", server, source, clock, random: stage.random, ...replicas });
   }
 
   static async open(options: PlainWorldOptions): Promise<PlainWorld> {
     const clock = new VirtualClock();
     const cluster = await PlainCluster.open({ clock, random: options.stage.random, load: options.load });
+    if (options.scaled !== undefined) await defineKeda(cluster);
     return new PlainWorld(options, clock, cluster);
   }
 
@@ -76,6 +84,7 @@ export class PlainWorld implements AsyncDisposable {
     for (let second = 0; second < seconds; second += stepS) {
       await this.clock.advance(Math.min(stepS, seconds - second) * 1000);
       this.cluster.enact();
+      if (this.#options.scaled !== undefined) enactScales(this.cluster);
     }
   }
 

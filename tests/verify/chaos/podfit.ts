@@ -1,5 +1,5 @@
 /** podfit's daemon in this process, behind a wire of its own: what the suites of chaos and soak let things happen to. */
-import { createDaemon, type Daemon } from "../../../lib/daemon/daemon.ts";
+import { createDaemon, type Daemon, type DaemonOptions } from "../../../lib/daemon/daemon.ts";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
 import { createMetrics, type Metrics } from "../../../lib/daemon/metrics/metrics.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
@@ -17,6 +17,8 @@ export interface PodfitOptions {
   readonly random: () => number;
   /** Given, it acts only while it holds this Lease, under its own name. */
   readonly lease?: { readonly namespace: string; readonly name: string };
+  /** How replicas are set; without it they are not. */
+  readonly replicas?: NonNullable<DaemonOptions["replicas"]>;
 }
 
 /** A podfit that runs until it is asked to end. */
@@ -30,7 +32,7 @@ export class Podfit {
   #isOver = false;
   #failure: unknown = null;
 
-  constructor({ name, server, source, clock, random, lease }: PodfitOptions) {
+  constructor({ name, server, source, clock, random, lease, replicas }: PodfitOptions) {
     this.name = name;
     this.daemon = createDaemon({
       server,
@@ -40,6 +42,7 @@ export class Podfit {
       requiresAnnotation: false,
       instance: name,
       ...(lease !== undefined && { lease: { ...lease, identity: name } }),
+      ...(replicas !== undefined && { replicas }),
       clock,
       random,
       log: createLog({ level: "info", format: "json", clock, write: (line) => this.#count(line) }),

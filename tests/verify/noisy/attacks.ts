@@ -6,17 +6,8 @@
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { autoscalerObject, type Json, podObject } from "../../support/api_objects.ts";
 import type { PlainCluster } from "../chaos/plain_cluster.ts";
-import {
-  HIGH,
-  HOSTILE,
-  LOW,
-  NODES,
-  type NoisyWorld,
-  PODFIT,
-  putDeployment,
-  putScaledObject,
-  toTrigger,
-} from "./world.ts";
+import { putDeployment, putScaledObject, toTrigger } from "../chaos/plain_scaled.ts";
+import { HIGH, HOSTILE, LOW, NODES, type NoisyWorld, PODFIT } from "./world.ts";
 
 /** A hostile namespace. `forMs`: for how long it goes on at least. */
 export type Attack = (

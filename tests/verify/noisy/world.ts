@@ -2,12 +2,11 @@
  * The cluster of `deno task noisy`: an API server, kubelets and a server of metrics that listen on 127.0.0.1, and honest
  * workloads. All of it is one process, next to that of podfit.
  */
-import { parseAll } from "../../../lib/runtime/yaml.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
-import type { Json } from "../../support/api_objects.ts";
 import { createAuthority } from "../../support/embedded/certificates.ts";
 import { serve, toKubeconfig } from "../../support/embedded/serve.ts";
 import { PlainCluster } from "../chaos/plain_cluster.ts";
+import { defineKeda, enactScales, putDeployment, putScaledObject, toTrigger } from "../chaos/plain_scaled.ts";
 import { RawKubelet } from "../chaos/raw_kubelet.ts";
 import { Meter } from "./meter.ts";
 import { serveMetrics } from "./metrics_server.ts";
@@ -27,9 +26,6 @@ const PER_NAMESPACE = 50;
 /** One workload of ten also has a ScaledObject. */
 const SCALED_EACH = 10;
 const TICK_MS = 250;
-
-const CRDS = ["scaledobject", "triggerauthentication", "clustertriggerauthentication"]
-  .map((name) => new URL(`../../../crds/${name}.yaml`, import.meta.url));
 
 /** What it is made of. */
 export interface NoisyWorldOptions {
@@ -125,9 +121,7 @@ async function fill(
   cluster: PlainCluster,
   { workloads, metricsOrigin }: { readonly workloads: number; readonly metricsOrigin: string },
 ): Promise<void> {
-  for (const file of CRDS) {
-    for (const one of parseAll(await Deno.readTextFile(file))) cluster.put("customresourcedefinitions", one);
-  }
+  await defineKeda(cluster);
   const teams = Math.ceil(workloads / PER_NAMESPACE);
   for (const name of [HOSTILE, PODFIT, ...Array.from({ length: teams }, (_, team) => `team-${team}`)]) {
     cluster.put("namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name, uid: `uid-${name}` } });
@@ -143,75 +137,5 @@ async function fill(
     if (index % SCALED_EACH === 0) {
       putScaledObject(cluster, { name, namespace, triggers: [toTrigger(`${metricsOrigin}/value/${name}`)] });
     }
-  }
-}
-
-/** With one replica; `containers` of its template. */
-export function putDeployment(
-  cluster: PlainCluster,
-  { name, namespace, containers = [{ name: "main", image: "app" }] }: {
-    readonly name: string;
-    readonly namespace: string;
-    readonly containers?: readonly Json[];
-  },
-): void {
-  cluster.put("deployments", {
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata: { name, namespace, uid: `uid-${name}-deployment`, generation: 1 },
-    spec: {
-      replicas: 1,
-      selector: { matchLabels: { app: name } },
-      template: { metadata: { labels: { app: name } }, spec: { containers } },
-    },
-    status: { observedGeneration: 1, replicas: 1, readyReplicas: 1, availableReplicas: 1 },
-  });
-}
-
-/** A trigger that reads one number of a JSON page, with a target of 10. */
-export function toTrigger(url: string, own: Json = {}): Json {
-  const { metadata = {}, ...rest } = own;
-  return { type: "metrics-api", metadata: { url, valueLocation: "value", targetValue: "10", ...metadata }, ...rest };
-}
-
-/** Of the Deployment of its name; it reads its triggers each 5 s, and goes down as soon as they do. */
-export function putScaledObject(
-  cluster: PlainCluster,
-  { name, namespace, triggers, spec = {}, generation = 1 }: {
-    readonly name: string;
-    readonly namespace: string;
-    readonly triggers: readonly Json[];
-    readonly spec?: Json;
-    readonly generation?: number;
-  },
-): void {
-  const { advanced = {}, ...rest } = spec;
-  const behavior = { scaleDown: { stabilizationWindowSeconds: 0 } };
-  cluster.put("scaledobjects", {
-    apiVersion: "keda.sh/v1alpha1",
-    kind: "ScaledObject",
-    metadata: { name, namespace, uid: `uid-${name}-scaled-object`, generation, creationTimestamp: CREATED },
-    spec: {
-      scaleTargetRef: { name },
-      minReplicaCount: 1,
-      maxReplicaCount: 8,
-      pollingInterval: 5,
-      triggers,
-      advanced: { horizontalPodAutoscalerConfig: { behavior }, ...advanced },
-      ...rest,
-    },
-  });
-}
-
-const CREATED = "2026-11-20T10:00:00Z";
-
-/** The Deployments have as many pods as they should: none of them is more than a number. */
-function enactScales(cluster: PlainCluster): void {
-  for (const deployment of cluster.list("deployments")) {
-    const { metadata, spec, status } = deployment;
-    if (status === undefined || spec.replicas === status.replicas) continue;
-    const replicas = spec.replicas;
-    const next = { observedGeneration: metadata.generation, replicas, readyReplicas: replicas };
-    cluster.put("deployments", { ...deployment, status: { ...next, availableReplicas: replicas } });
   }
 }

@@ -6,6 +6,8 @@ import type { Effect, WireFault } from "../chaos/wire.ts";
 export interface Planted {
   /** Nodes that do not answer meanwhile. */
   readonly nodes: Set<string>;
+  /** No trigger has a value meanwhile. */
+  readonly hasTriggers: boolean;
   readonly end: () => void;
 }
 
@@ -28,16 +30,18 @@ const KINDS: readonly (readonly WireFault[])[] = [
 
 /** `random` gives a number in [0, 1) for each word. */
 export function plantFault({ wire, cluster }: PlainWorld, random: (what: string) => number): Planted {
-  const kind = Math.floor(random("kind") * (KINDS.length + 1));
+  const kind = Math.floor(random("kind") * (KINDS.length + 2));
   const faults = KINDS[kind];
+  if (faults === undefined && kind > KINDS.length) return { nodes: new Set(), hasTriggers: true, end: () => {} };
   if (faults === undefined) {
     const nodes = cluster.list("nodes").map(({ metadata }) => metadata.name as string);
-    return { nodes: new Set(nodes.filter((name) => random(name) < 0.3)), end: () => {} };
+    return { nodes: new Set(nodes.filter((name) => random(name) < 0.3)), hasTriggers: false, end: () => {} };
   }
   const planted = faults.map((fault) => wire.add(fault));
   if (random("breaks") < 0.5) wire.breakAnswers();
   return {
     nodes: new Set(),
+    hasTriggers: false,
     end() {
       for (const one of planted) one[Symbol.dispose]();
     },

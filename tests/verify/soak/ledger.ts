@@ -23,17 +23,20 @@ export interface Counted {
   readonly witness: Pick<PlainWorld["witness"], "resizes">;
 }
 
-const WRITES = [
+const COUNTED = [
   { method: "PATCH", resource: "pods/resize" },
   { method: "PATCH", resource: "podresourceautoscalers/status" },
   { method: "POST", resource: "events" },
   { method: "PATCH", resource: "events" },
+  { method: "GET", resource: "deployments/scale" },
+  { method: "PUT", resource: "deployments/scale" },
+  { method: "PATCH", resource: "scaledobjects/status" },
 ];
 
 /** A line for each of podfit's counters that does not agree with what was answered. */
 export function countDisagreements({ podfit, witness }: Counted, answers: Answers): readonly string[] {
   const wrong: string[] = [];
-  for (const { method, resource } of WRITES) {
+  for (const { method, resource } of COUNTED) {
     for (const code of listCodes(answers, { method, resource })) {
       const seen = answers.get(toKey({ method, resource, code })) ?? 0;
       const labels = [`verb="${method.toLowerCase()}"`, `resource="${resource}"`, `code="${code}"`];

@@ -7,6 +7,7 @@ import { toResource } from "../chaos/apps.ts";
 import { PlainWorld } from "../chaos/plain_world.ts";
 import { Stage } from "../chaos/stage.ts";
 import { plantFault } from "./faults.ts";
+import { ScaledWorkloads } from "./scaled.ts";
 import { type Answers, countDisagreements, noteAnswer } from "./ledger.ts";
 
 /** How long, how large, and under which seed. */
@@ -22,7 +23,10 @@ export interface SoakOptions {
 export interface SoakResult {
   readonly minutes: number;
   readonly pods: number;
+  readonly scaledObjects: number;
   readonly faults: number;
+  /** Writes of replicas. */
+  readonly scales: number;
   /** Of the heap after a garbage collection, from the second quarter to the last, percent; `null` = not measured. */
   readonly heapGrowthPercent: number | null;
   /** The same of sleeps and timeouts that wait. */
@@ -42,6 +46,9 @@ interface Sample {
 
 const NODES_PER_POD = 0.01;
 const APPS_PER_POD = 0.02;
+const SCALED_PER_POD = 0.01;
+/** One of each kind. */
+const MIN_SCALED = 6;
 const LEVELS = [40, 60, 110, 240, 480];
 /** How long a pod uses what it uses. */
 const LEVEL_MS = 3_600_000;
@@ -56,7 +63,9 @@ export async function soak({ minutes, pods, seed, say = () => {} }: SoakOptions)
   const answers: Answers = new Map();
   let [struck, faults] = [new Set<string>(), 0];
   const samples: Sample[] = [];
-  const world = await PlainWorld.open({
+  const scaledObjects = Math.max(MIN_SCALED, Math.ceil(pods * SCALED_PER_POD));
+  const scaled = new ScaledWorkloads({ seed, levelMs: LEVEL_MS, now: () => world.clock.monotonic() });
+  const world: PlainWorld = await PlainWorld.open({
     stage,
     pods,
     nodes: Math.max(2, Math.ceil(pods * NODES_PER_POD)),
@@ -65,6 +74,7 @@ export async function soak({ minutes, pods, seed, say = () => {} }: SoakOptions)
     cooldownS: 120,
     load: (pod) => readLevel(seed, pod, world.clock.monotonic()),
     onAnswer: (sent, code) => noteAnswer(answers, { method: sent.method, resource: toResource(sent.path), code }),
+    scaled: { ask: scaled.ask, fill: (cluster) => scaled.fill(cluster, scaledObjects) },
     spoil: (node) => struck.has(node) ? { kind: "failed", reason: "unreachable", message: "no route to host" } : null,
   });
   let [end, endsAt]: [() => void, number] = [() => {}, 0];
@@ -73,24 +83,32 @@ export async function soak({ minutes, pods, seed, say = () => {} }: SoakOptions)
     if (minute % MINUTES_PER_FAULT === FIRST_FAULT && minute < minutes) {
       const fault = plantFault(world, (what) => draw([seed, "fault", minute, what]));
       struck = fault.nodes;
+      scaled.isFailing = fault.hasTriggers;
       end = () => {
         fault.end();
         struck = new Set();
+        scaled.isFailing = false;
       };
       endsAt = minute + drawBetween([1, 4], [seed, "lasts", minute]);
       faults++;
     }
-    await liveOneMinute(world, { minute, pods });
+    await liveOneMinute(world, { minute, pods, scaled });
     if (minute % MINUTES_PER_SAMPLE === 0) samples.push(takeSample(world));
     if (minute % 60 === 0) say(describe(world, { minute, sample: samples.at(-1) }));
   }
   const disagreements = countDisagreements(world, answers);
-  const complaints = [...stage.breaches.map(({ rule, what }) => `${rule}: ${what}`), world.podfit.describe()];
+  const complaints = [
+    ...stage.breaches.map(({ rule, what }) => `${rule}: ${what}`),
+    world.podfit.describe(),
+    ...scaled.listUnfit(world.cluster),
+  ];
   await world[Symbol.asyncDispose]();
   return {
     minutes,
     pods,
+    scaledObjects,
     faults,
+    scales: answers.get("PUT deployments/scale 200") ?? 0,
     heapGrowthPercent: growth(samples.map(({ heapBytes }) => heapBytes ?? NaN)),
     timerGrowthPercent: growth(samples.map(({ timers }) => timers)) ?? 0,
     timers: samples.at(-1)?.timers ?? 0,
@@ -102,10 +120,10 @@ export async function soak({ minutes, pods, seed, say = () => {} }: SoakOptions)
 const MINUTES_PER_FAULT = 10;
 const FIRST_FAULT = 2;
 
-/** Pods are replaced, and at times a node, an autoscaler and a namespace; old events expire. */
+/** Pods are replaced; a namespace with an autoscaler and a ScaledObject comes and goes; old events expire. */
 async function liveOneMinute(
   world: PlainWorld,
-  { minute, pods }: { readonly minute: number; readonly pods: number },
+  { minute, pods, scaled }: { readonly minute: number; readonly pods: number; readonly scaled: ScaledWorkloads },
 ): Promise<void> {
   const { cluster } = world;
   world.replacePods(Math.ceil(pods / 200));
@@ -117,10 +135,12 @@ async function liveOneMinute(
   });
   cluster.addApp(`job-${minute}`, { namespace });
   cluster.addPod({ name: `job-${minute}`, app: `job-${minute}`, node: "node-0", namespace });
+  scaled.add(cluster, { name: `queue-${minute}`, kind: minute, namespace });
   await world.advance(60, STEP_S);
   for (const plural of ["pods", "podresourceautoscalers", "deployments"] as const) {
     cluster.remove(plural, `job-${minute}`, namespace);
   }
+  for (const plural of ["scaledobjects", "deployments"] as const) cluster.remove(plural, `queue-${minute}`, namespace);
   cluster.remove("namespaces", namespace, null);
   if (minute % 10 === 0) cluster.expireEvents();
 }
