@@ -157,7 +157,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
   const metered = new MeteredPods({
     nodes: options.nodes,
     getCapacity: (node) => observer.nodes.get(node)?.capacity ?? { cpuMillicores: null, memoryBytes: null },
-    onFresh: ({ holders }) => holders.forEach((holder) => rows.get(holder)?.controller.onFreshUsage()),
+    onFresh: (uid) => rows.get(uid)?.controller.onFreshUsage(),
   });
   const sets = new PodSetScope(cache.podSets);
   const hpaPods = new HpaPodSets({ clock, objects, sets, findSelector: (workload) => cache.findSelector(workload) });
@@ -291,16 +291,15 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     recordReading: (reading) => metered.recordReading(reading),
     movePodInSet: (set, before, after) => metered.move(set, before, after),
     getContext(pod, now) {
-      for (const { holders } of sets.setsOf(pod.uid)) {
-        for (const holder of holders) {
-          const controller = rows.get(holder)?.controller;
-          const object = controller?.facts.scaledObject ?? null;
-          if (controller === undefined || object === null || controller.replicasState === null) continue;
-          if (!controller.hasCoupledTrigger) continue;
-          const { isScaleInPending, scaledInAt } = controller.replicasState;
-          const fields = () => listHeldFields(listResourceTriggers(object), getWorkloadPod(object, pod), now);
-          return { ...(isScaleInPending && { scaleInPending: fields() }), ...(scaledInAt !== null && { scaledInAt }) };
-        }
+      // A coupled trigger reads the usage of the pods, so its object meters them.
+      for (const uid of metered.listUsers(pod.uid)) {
+        const controller = rows.get(uid)?.controller;
+        const object = controller?.facts.scaledObject ?? null;
+        if (controller === undefined || object === null || controller.replicasState === null) continue;
+        if (!controller.hasCoupledTrigger) continue;
+        const { isScaleInPending, scaledInAt } = controller.replicasState;
+        const fields = () => listHeldFields(listResourceTriggers(object), getWorkloadPod(object, pod), now);
+        return { ...(isScaleInPending && { scaleInPending: fields() }), ...(scaledInAt !== null && { scaledInAt }) };
       }
       return {};
     },

@@ -54,7 +54,7 @@ export class TargetPods implements Disposable {
     if (!isSame) this.#release();
     const held = this.#held ??= index.acquire(object.namespace, selector, uid);
     const isMetered = listResourceTriggers(object).length > 0;
-    if (isMetered) this.#metering ??= metered.acquire(held.set);
+    if (isMetered) this.#metering ??= metered.acquire(held.set, uid);
     else this.#endMetering();
     if (this.#isDisposed) this.#release();
     return held.set;
@@ -158,8 +158,8 @@ function findVertical(
 interface MeteredPodsOptions {
   readonly nodes: Pick<NodePoller, "meter" | "unmeter">;
   readonly getCapacity: (node: string) => NodeCapacity;
-  /** Fresh usage of some pods of the set. Must not throw. */
-  readonly onFresh?: (set: PodSet) => void;
+  /** Some pods of the ScaledObject have fresh usage. Must not throw. */
+  readonly onFresh?: (user: string) => void;
 }
 
 /** The CPU and memory rates of a pod, and its recorded initial requests. */
@@ -177,7 +177,8 @@ interface MeteredPod {
 }
 
 interface MeteredSet {
-  readonly users: number;
+  /** UIDs of the ScaledObjects whose target has these pods. */
+  readonly users: Set<string>;
   readonly alone: readonly PodSet[];
 }
 
@@ -190,26 +191,28 @@ const UNKNOWN_USAGE: MeteredUsage = { rates: null, recorded: null };
 export class MeteredPods {
   readonly #options: MeteredPodsOptions;
   readonly #entries = new Map<string, MeteredPod>();
-  /** How many targets use each set, and a list with only this set. Nearly all pods of the set share that list. */
+  /** Which targets use each set, and a list with only this set. Nearly all pods of the set share that list. */
   readonly #wanted = new Map<PodSet, MeteredSet>();
 
   constructor(options: MeteredPodsOptions) {
     this.#options = options;
   }
 
-  /** Meters the pods of the set until the result is disposed of. */
-  acquire(set: PodSet): Disposable {
-    const { users, alone } = this.#wanted.get(set) ?? { users: 0, alone: [set] };
-    this.#wanted.set(set, { users: users + 1, alone });
-    if (users === 0) { for (const pod of set.pods.values()) this.#put(alone, pod); }
-    let isWanted = true;
-    return {
-      [Symbol.dispose]: () => {
-        if (!isWanted) return;
-        isWanted = false;
-        this.#release(set);
-      },
-    };
+  /** Meters the pods of the set until the result is disposed of. `user`: the uid of the ScaledObject. */
+  acquire(set: PodSet, user: string): Disposable {
+    const { users, alone } = this.#wanted.get(set) ?? { users: new Set(), alone: [set] };
+    this.#wanted.set(set, { users, alone });
+    if (users.size === 0) { for (const pod of set.pods.values()) this.#put(alone, pod); }
+    users.add(user);
+    return { [Symbol.dispose]: () => this.#release(set, user) };
+  }
+
+  /**
+   * Yields the UIDs of the ScaledObjects that meter the pod. No other selector of the pod is visited: a tenant can have
+   * hundreds of autoscalers with different ones.
+   */
+  *listUsers(uid: string): Generator<string> {
+    for (const set of this.#entries.get(uid)?.sets ?? []) yield* this.#wanted.get(set)?.users ?? [];
   }
 
   /** A pod was added to the set or has changed; `null` = it left the set. */
@@ -233,7 +236,7 @@ export class MeteredPods {
       entry.rates = rates;
       for (const set of entry.sets) fresh.add(set);
     }
-    for (const set of fresh) this.#options.onFresh?.(set);
+    for (const set of fresh) this.#wanted.get(set)?.users.forEach((user) => this.#options.onFresh?.(user));
   }
 
   get(uid: string): MeteredUsage {
@@ -265,9 +268,9 @@ export class MeteredPods {
     this.#options.nodes.unmeter(entry.pod);
   }
 
-  #release(set: PodSet): void {
-    const { users, alone } = this.#wanted.get(set) ?? { users: 1, alone: [set] };
-    if (users > 1) return void this.#wanted.set(set, { users: users - 1, alone });
+  #release(set: PodSet, user: string): void {
+    const users = this.#wanted.get(set)?.users;
+    if (users?.delete(user) !== true || users.size > 0) return;
     this.#wanted.delete(set);
     for (const uid of [...set.pods.keys()]) this.#remove(set, uid);
   }

@@ -4,7 +4,7 @@
  */
 import { assertEquals } from "#assert";
 import { MeteredPods } from "../../../lib/daemon/replicas/target_pods.ts";
-import { SelectorIndex } from "../../../lib/daemon/cluster/selector_index.ts";
+import { type PodSet, SelectorIndex } from "../../../lib/daemon/cluster/selector_index.ts";
 import { findPodMetric } from "../../../lib/horizontal/pod_metrics.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { parseSelectorText } from "../../../lib/units/selector.ts";
@@ -37,7 +37,7 @@ function web(uid: string, fields: Partial<PodFacts> = {}): PodFacts {
 Deno.test("want() has usage of the set's pods read, of those that come later too, until nobody wants it (R20)", () => {
   const { read, metered, sets, held } = open([web("a")]);
   assertEquals([...read.keys()], []);
-  const [one, other] = [metered.acquire(held.set), metered.acquire(held.set)];
+  const [one, other] = [metered.acquire(held.set, "x"), metered.acquire(held.set, "y")];
   sets.move(null, web("b"));
   assertEquals([...read.keys()], ["a", "b"]);
   one[Symbol.dispose]();
@@ -48,7 +48,7 @@ Deno.test("want() has usage of the set's pods read, of those that come later too
 
 Deno.test("a pod is read on the node that it comes to, and no more once it is finished or has left the set (R20)", () => {
   const { read, metered, sets, held } = open([]);
-  using _wanted = metered.acquire(held.set);
+  using _wanted = metered.acquire(held.set, "x");
   const [unbound, bound, done] = [web("a", { nodeName: null }), web("a"), web("a", { finished: true })];
   sets.move(null, unbound);
   assertEquals([...read], []);
@@ -61,9 +61,33 @@ Deno.test("a pod is read on the node that it comes to, and no more once it is fi
   assertEquals([...read], []);
 });
 
+Deno.test("listUsers() visits only sets that ScaledObjects meter, however many other selectors the pod has", () => {
+  const { metered, held } = open([web("a")]);
+  let reads = 0;
+  const others = Array.from({ length: 500 }, (_, index): PodSet => ({
+    namespace: "shop",
+    selector: held.set.selector,
+    get pods() {
+      return (reads++, new Map([["a", web("a")]]));
+    },
+    get holders() {
+      return (reads++, new Set([`hpa-${index}`]));
+    },
+  }));
+  for (const set of others) metered.move(set, null, web("a"));
+  assertEquals([...metered.listUsers("a")], []);
+  const [one, other] = [metered.acquire(held.set, "x"), metered.acquire(held.set, "y")];
+  assertEquals([[...metered.listUsers("a")], [...metered.listUsers("b")], reads], [["x", "y"], [], 0]);
+  one[Symbol.dispose]();
+  one[Symbol.dispose]();
+  assertEquals([...metered.listUsers("a")], ["y"]);
+  other[Symbol.dispose]();
+  assertEquals([...metered.listUsers("a")], []);
+});
+
 Deno.test("note() keeps the rates of wanted pods and forgets them with the pod (R20)", () => {
   const { metered, sets, held } = open([web("a")]);
-  const wanted = metered.acquire(held.set);
+  const wanted = metered.acquire(held.set, "x");
   metered.recordReading({ kind: "failed", node: "node-1", readAt: 0, reason: "timeout", message: "" });
   assertEquals(metered.get("a").rates, null);
   const usage = { usageBytes: null, points: [] };
@@ -87,7 +111,7 @@ for (const byMs of [7_200_000, -7_200_000]) {
     const clock = new VirtualClock();
     const pods = [web("a"), web("b")];
     const { metered, held } = open(pods);
-    using _wanted = metered.acquire(held.set);
+    using _wanted = metered.acquire(held.set, "x");
     let taken = 0;
     const measure = async (uids: readonly string[]) => {
       await clock.advance(15 * SECOND);
