@@ -6,9 +6,11 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
 import type { Clock } from "../runtime/clock.ts";
+import { getLoopSlice } from "../runtime/event_loop.ts";
 import { isRecord } from "../units/untrusted.ts";
 import { BodyTooLarge, readErrorText, readText } from "./body.ts";
 import { type ApiError, getErrorMessage, toApiError } from "./errors.ts";
+import { parseJson } from "./json.ts";
 import type { Transport } from "./transport.ts";
 
 export interface Page<T> {
@@ -47,7 +49,7 @@ export async function fetchPage<T>(
     const why = `a page was not whole after ${PAGE_MS / 1000} s`;
     throw new CollectionFailure(`Cannot list "${path}": ${why}`, { kind: "silent", cause: error });
   }
-  return toPage(text, options);
+  return await toPage(text, options);
 }
 
 /** The fields that every object of the API has. */
@@ -189,7 +191,7 @@ interface ListOptions<T> extends Collection, Projection<T> {
   readonly signal: AbortSignal;
 }
 
-/** How many bytes of a page are read at most: it is parsed as a whole. 500 pods have about 5 MiB. */
+/** How many bytes of a page are read at most: it is held as a whole. 500 pods have about 5 MiB. */
 const MAX_PAGE_BYTES = 8 * 2 ** 20;
 
 /** A busy server may take a minute to answer a list. After that it gives up itself. */
@@ -201,8 +203,10 @@ const ANSWER_MS = 60_000;
  */
 const PAGE_MS = 60_000;
 
-function toPage<T>(text: string, options: ListOptions<T>): Page<T> {
-  const body = parseJsonOrText(text);
+/** The page is parsed in pieces, and the event loop may turn between two objects. */
+async function toPage<T>(text: string, options: ListOptions<T>): Promise<Page<T>> {
+  const run = getLoopSlice(options.clock);
+  const body = await parseJson(text, run).catch(() => null);
   const metadata = isRecord(body) ? body.metadata : null;
   // Go writes an empty list as null.
   const items = isRecord(body) ? body.items ?? [] : null;
@@ -212,9 +216,10 @@ function toPage<T>(text: string, options: ListOptions<T>): Page<T> {
   const objects: T[] = [];
   for (const item of items) {
     if (!isKubeObject(item)) throw malformed("an item has no name or UID", options);
-    const object = projectObject(item, options);
+    const object = await run(() => projectObject(item, options));
     if (object !== null) objects.push(object);
   }
+  options.signal.throwIfAborted();
   const token = metadata.continue;
   const continueToken = typeof token === "string" && token !== "" ? token : null;
   return { objects, resourceVersion: metadata.resourceVersion, continueToken };

@@ -8,9 +8,11 @@
  */
 import { backoffMs } from "../runtime/backoff.ts";
 import type { Clock, Timeout } from "../runtime/clock.ts";
+import { getLoopSlice, type RunQueued } from "../runtime/event_loop.ts";
 import { isRecord } from "../units/untrusted.ts";
 import { readLines } from "./body.ts";
 import { toApiError } from "./errors.ts";
+import { parseJson } from "./json.ts";
 import {
   type Collection,
   CollectionFailure,
@@ -40,11 +42,12 @@ export interface WatchOptions<T> extends Collection {
    * watch. A list shows it as well.
    */
   readonly onCurrent?: () => void;
-  /**
-   * Takes the objects of each page of a list as it comes; then `listed` has none. So no list is held as a whole.
-   * `isFirst`: a list begins, and what came of one before it that was given up does not count.
-   */
-  readonly onPage?: (objects: readonly T[], isFirst: boolean) => void;
+  /** Takes the objects of a list one by one, as their page comes; then `listed` has none. So no list is held as a whole. */
+  readonly onListing?: {
+    /** A list begins. What came of one before it that was given up does not count. */
+    readonly begin: () => void;
+    readonly add: (object: T) => void;
+  };
   /** Called for every failure before it is retried; with 0 failures for an object that `project` can't read. */
   readonly onError: (error: Error, consecutiveFailures: number) => void;
   /**
@@ -62,7 +65,8 @@ export interface WatchOptions<T> extends Collection {
 
 /** Yields the events of a collection until the signal aborts. Failures are reported and retried, not thrown. */
 export async function* watchList<T>(transport: Transport, options: WatchOptions<T>): AsyncGenerator<WatchEvent<T>> {
-  const { clock, random, signal, relistMs = DEFAULT_RELIST_MS, onCurrent = () => {} } = options;
+  const { clock, random, signal, relistMs = DEFAULT_RELIST_MS, onCurrent = () => {}, onListing } = options;
+  const run = getLoopSlice(clock);
   // An error about one object is not a failure of the watch.
   const connection = { ...options, onError: (error: Error) => options.onError(error, 0) };
   const failureCount = new FailureCount(clock);
@@ -76,8 +80,11 @@ export async function* watchList<T>(transport: Transport, options: WatchOptions<
         const { pageSize, fullSize } = listing;
         const page = await fetchPage(transport, listing.continueToken, { ...connection, pageSize });
         failureCount.succeed();
-        if (options.onPage === undefined) { for (const object of page.objects) listing.objects.push(object); }
-        else options.onPage(page.objects, listing.pages === 0);
+        if (listing.pages === 0) onListing?.begin();
+        for (const object of page.objects) {
+          if (onListing === undefined) listing.objects.push(object);
+          else await run(() => onListing.add(object));
+        }
         listing.continueToken = page.continueToken;
         listing.pageSize = Math.min(2 * pageSize, fullSize);
         if (++listing.pages > MAX_PAGES) throw tooManyPages(options);
@@ -145,6 +152,7 @@ export async function* watchOnce<T>(
     timeoutSeconds: String(timeoutSeconds),
   });
   const startedMs = clock.monotonic();
+  const run = getLoopSlice(clock);
   let version: string | null = null;
   using overtime = clock.timeout(timeoutSeconds * 1000 + OVERTIME_MS);
   const signal = AbortSignal.any([options.signal, overtime.signal]);
@@ -154,7 +162,9 @@ export async function* watchOnce<T>(
     const heard = AbortSignal.any([signal, silence.signal]);
     for await (const lines of readLines(response, { limitBytes: MAX_LINE_BYTES, signal: heard })) {
       for (const line of lines) {
-        const change = toChange(line, options, response);
+        options.signal.throwIfAborted();
+        const event = await parseEvent(line, { path, run });
+        const change = await run(() => toChange(event, options, response));
         version = change.resourceVersion;
         yield change;
       }
@@ -315,14 +325,16 @@ const MAX_LINE_BYTES = 32 * 2 ** 20;
 
 const KINDS = { ADDED: "added", MODIFIED: "modified", DELETED: "deleted" } as const;
 
-function toChange<T>(line: string, options: ConnectionOptions<T>, response: Response): Change<T> {
-  const { path } = options;
-  let event: unknown;
+async function parseEvent(line: string, { path, run }: { path: string; run: RunQueued }): Promise<unknown> {
   try {
-    event = JSON.parse(line);
+    return await parseJson(line, run);
   } catch (cause) {
     throw malformed("a line that is not JSON", { path, cause });
   }
+}
+
+function toChange<T>(event: unknown, options: ConnectionOptions<T>, response: Response): Change<T> {
+  const { path } = options;
   const { type, object } = isRecord(event) ? event : {};
   if (type === "ERROR") {
     const failure = toStatusFailure(toApiError(response, object), { verb: "watch", path });

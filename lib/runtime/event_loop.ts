@@ -1,9 +1,9 @@
 /**
  * How does a process with much synchronous work stay responsive?
  *
- * One queue runs the work. After each 5 ms the event loop turns once, so that a thousand nodes that answer together
- * delay no probe. The work of namespaces takes turns. LoopLag measures for how long the event loop was blocked. It sets no timer, it measures existing
- * sleeps.
+ * After each 5 ms of work the event loop turns once, so that a thousand nodes that answer together delay no probe. One
+ * queue runs most of the work; in it namespaces take turns. Events of watches share the 5 ms with it. LoopLag measures
+ * for how long the event loop was blocked. It sets no timer, it measures existing sleeps.
  */
 import type { Clock } from "./clock.ts";
 import { Lanes } from "./lanes.ts";
@@ -19,6 +19,15 @@ export function getComputeQueue(clock: LoopClock): RunQueued {
   const compute = QUEUES.get(clock) ?? createComputeQueue(clock);
   QUEUES.set(clock, compute);
   return compute;
+}
+
+/**
+ * Returns a function that runs a job in this turn of the event loop, or in a later one if all work with this clock has
+ * used up its slice of the turn. The slice is shared with the queue. Jobs that wait are run in order of arrival.
+ */
+export function getLoopSlice(clock: LoopClock): RunQueued {
+  const slice = getSlice(clock);
+  return (job) => slice.run(job);
 }
 
 /**
@@ -78,22 +87,67 @@ type LoopClock = Pick<Clock, "monotonic" | "sleep">;
 
 const QUEUES = new WeakMap<LoopClock, RunQueued>();
 
+const SLICES = new WeakMap<LoopClock, LoopSlice>();
+
+function getSlice(clock: LoopClock): LoopSlice {
+  const slice = SLICES.get(clock) ?? new LoopSlice(clock);
+  SLICES.set(clock, slice);
+  return slice;
+}
+
+/** The work of all parts in one turn of the event loop. One job at most begins before the slice ends and exceeds it. */
+class LoopSlice {
+  readonly #clock: LoopClock;
+  #workedMs = 0;
+  #turning: Promise<void> | null = null;
+
+  constructor(clock: LoopClock) {
+    this.#clock = clock;
+  }
+
+  get isOver(): boolean {
+    return this.#workedMs >= SLICE_MS;
+  }
+
+  add(ms: number): void {
+    this.#workedMs += ms;
+  }
+
+  /** Resolves after the next turn of the event loop, when a new slice has begun. */
+  turn(): Promise<void> {
+    return this.#turning ??= this.#clock.sleep(0).then(() => {
+      this.#workedMs = 0;
+      this.#turning = null;
+    });
+  }
+
+  async run<T>(job: () => T): Promise<T> {
+    // Another job may have used up the new slice too.
+    while (this.isOver) await this.turn();
+    const startedMs = this.#clock.monotonic();
+    try {
+      return job();
+    } finally {
+      this.add(this.#clock.monotonic() - startedMs);
+    }
+  }
+}
+
 function createComputeQueue(clock: LoopClock): RunQueued {
   const waiting = new Lanes<() => void>();
-  let workedMs = 0;
+  const slice = getSlice(clock);
   let isBusy = false;
 
   async function work(): Promise<void> {
     isBusy = true;
     for (let next = waiting.take(); next !== null; next = waiting.take()) {
+      while (slice.isOver) await slice.turn();
       const startedMs = clock.monotonic();
       next.item();
       // What the answer triggers, such as another request, is part of the work.
       for (let hop = 0; hop < MICROTASKS_PER_JOB; hop++) await null;
-      workedMs += clock.monotonic() - startedMs;
-      if (workedMs < SLICE_MS) continue;
-      await clock.sleep(0);
-      workedMs = 0;
+      slice.add(clock.monotonic() - startedMs);
+      if (slice.isOver) await slice.turn();
     }
     isBusy = false;
   }

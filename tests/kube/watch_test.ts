@@ -234,7 +234,7 @@ Deno.test("watchList() goes on from the same place with smaller pages, which gro
   assertEquals([run.events, run.errors], [["listed a b c"], []]);
 });
 
-Deno.test("watchList() hands on each page before it asks for the next, and keeps none of them", async () => {
+Deno.test("watchList() hands on the objects of each page before it asks for the next, and keeps none of them", async () => {
   const order: string[] = [];
   const ask = (name: string, answer: () => Response) => () => {
     order.push(`asks ${name}`);
@@ -244,9 +244,9 @@ Deno.test("watchList() hands on each page before it asks for the next, and keeps
     ask("one", () => page({ names: ["a", "b"], continueToken: "next" })),
     ask("two", () => page({ names: ["c"] })),
     stream().answer,
-  ], { onPage: (objects, isFirst) => order.push(`${isFirst ? "first " : ""}page of ${objects.length}`) });
+  ], { onListing: { begin: () => void order.push("begins"), add: (object) => void order.push(object) } });
   await settleEventLoop();
-  assertEquals(order, ["asks one", "first page of 2", "asks two", "page of 1"]);
+  assertEquals(order, ["asks one", "begins", "a", "b", "asks two", "c"]);
   assertEquals(run.events, ["listed"]);
 });
 

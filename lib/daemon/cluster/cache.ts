@@ -32,6 +32,8 @@ interface ClusterCacheOptions {
   readonly onChanged: (tracked: TrackedPod) => void;
   /** A pod is no longer tracked. */
   readonly onDropped: (pod: PodFacts) => void;
+  /** The autoscalers of a pod could not be found or reported; `null` = now they are. Must not throw. */
+  readonly onFailed: (pod: PodFacts, error: unknown) => void;
   /** A pod was added, changed or removed, tracked or not; `null` = it did not exist before, or does not now. */
   readonly onMoved?: (before: PodFacts | null, after: PodFacts | null) => void;
   /** The same for each set of `podSets` that the pod is in. */
@@ -53,6 +55,8 @@ export class ClusterCache {
   readonly #targetKinds = new Map<string, Map<WorkloadKind, number>>();
   /** By uid, the pods whose autoscalers have to be found again. */
   readonly #waiting = new Map<string, WaitingPod>();
+  /** By uid, the pods whose last matching ended with an error. */
+  readonly #failed = new Map<string, PodFacts>();
   #isQueued = false;
 
   constructor(options: ClusterCacheOptions) {
@@ -72,13 +76,13 @@ export class ClusterCache {
   }
 
   /**
-   * Returns the pod with the autoscalers that it has now, `null` if it is not tracked. `trackedPods` may be behind while
-   * slices of work are left.
+   * Returns the pod with the autoscalers that it has now, `null` if it is not tracked or an error hides what it has.
+   * `trackedPods` may be behind while slices of work are left.
    */
   findTracked(uid: string): TrackedPod | null {
     const waiting = this.#waiting.get(uid);
-    if (waiting !== undefined) this.#settle(uid, waiting);
-    return this.#trackedPods.get(uid) ?? null;
+    if (waiting !== undefined) this.#trySettle(uid, waiting);
+    return this.#failed.has(uid) ? null : this.#trackedPods.get(uid) ?? null;
   }
 
   *listAutoscalers(): Generator<AutoscalerFacts> {
@@ -101,15 +105,6 @@ export class ClusterCache {
     this.#rematch([entry]);
   }
 
-  /** `all`: every autoscaler of the namespace, `null` = of all namespaces. Returns those that no longer exist. */
-  replaceAutoscalers(namespace: string | null, all: readonly AutoscalerFacts[]): readonly AutoscalerFacts[] {
-    const known = new Set(all.map(({ uid }) => uid));
-    const gone = this.#autoscalers.listWithin(namespace).filter(({ facts }) => !known.has(facts.uid));
-    for (const entry of gone) this.#deleteAutoscaler(entry);
-    this.#rematch([...gone, ...all.flatMap((one) => this.#placeAutoscaler(one) ?? [])]);
-    return gone.map(({ facts }) => facts);
-  }
-
   setWorkload(facts: WorkloadFacts): void {
     if (this.#workloads.set(facts)) this.#rematchTargeting([facts]);
   }
@@ -130,7 +125,7 @@ export class ClusterCache {
 
   setPod(pod: PodFacts): void {
     this.#placePod(pod);
-    this.#work({ visits: VISITS_PER_SLICE });
+    this.#work();
   }
 
   removePod({ uid, namespace }: Pick<PodFacts, "uid" | "namespace">): void {
@@ -138,20 +133,19 @@ export class ClusterCache {
     this.#options.onMoved?.(before, null);
     this.#pods.delete(namespace, uid);
     this.podSets.move(before, null);
-    this.#drop(uid);
+    // It is in no set now, so it has no autoscalers.
+    if (before !== null) this.#trySettle(uid, { pod: before, entries: null });
   }
 
   /**
-   * `all`: every pod of the namespace, `null` = of all namespaces. Pods that the cache has as they are do not change.
+   * `all`: every pod of the namespace, `null` = of all namespaces. Each step of the result changes one pod. Pods that
+   * the cache has as they are do not change.
    */
-  replacePods(namespace: string | null, all: readonly PodFacts[]): void {
-    const budget = { visits: VISITS_PER_SLICE };
-    replaceAllObjects({ known: this.#pods.listWithin(namespace), all }, {
+  replacePods(namespace: string | null, all: readonly PodFacts[]): Iterable<unknown> {
+    return replaceAllObjects({ known: this.#pods.listWithin(namespace), all }, {
       set: (pod) => {
         const before = this.#pods.find(pod.namespace, pod.uid);
-        if (before !== null && isSameVersion(before, pod)) return;
-        this.#placePod(pod);
-        this.#work(budget);
+        if (before === null || !isSameVersion(before, pod)) this.setPod(pod);
       },
       remove: (pod) => this.removePod(pod),
     });
@@ -237,56 +231,78 @@ export class ClusterCache {
 
   /** Finds the autoscalers again of the pods that matched the changed autoscalers before, or match them now. */
   #rematch(changed: readonly AutoscalerEntry[]): void {
+    // A workload can have hundreds of autoscalers. Each of its pods is visited once for all of them.
+    const touched = new Map<PodSet, { readonly pods: readonly PodFacts[]; readonly entries: AutoscalerEntry[] }>();
+    const touch = (group: AutoscalerGroup | null, entry: AutoscalerEntry) => {
+      if (group === null) return;
+      const { set } = group.handle;
+      const { pods, entries } = touched.get(set) ?? { pods: [...set.pods.values()], entries: [] };
+      touched.set(set, { pods, entries });
+      if (entries.at(-1) !== entry) entries.push(entry);
+    };
     for (const entry of changed) {
-      const before = entry.group?.handle.set ?? null;
-      const podsBefore = before === null ? [] : [...before.pods.values()];
+      touch(entry.group, entry);
       this.#regroup(entry);
-      const after = entry.group?.handle.set ?? null;
-      for (const pod of podsBefore) this.#wait(pod, [entry]);
-      if (after === before) continue;
-      for (const pod of after?.pods.values() ?? []) this.#wait(pod, [entry]);
+      touch(entry.group, entry);
     }
-    this.#work({ visits: VISITS_PER_SLICE });
+    for (const { pods, entries } of touched.values()) for (const pod of pods) this.#wait(pod, entries);
+    this.#work();
   }
 
   /** `entries`: those that have changed for the pod; `null` = any may have changed. */
   #wait(pod: PodFacts, entries: readonly AutoscalerEntry[] | null): void {
-    const waiting = this.#waiting.get(pod.uid);
-    if (waiting === undefined) return void this.#waiting.set(pod.uid, { pod, entries });
-    waiting.pod = pod;
-    if (waiting.entries === null || entries === null) waiting.entries = null;
-    else {
-      const all = new Set([...waiting.entries, ...entries]);
-      waiting.entries = all.size > this.#maxAutoscalers ? null : [...all];
-    }
+    const known = this.#waiting.get(pod.uid)?.entries;
+    const isAny = entries === null || known === null || entries.length > this.#maxAutoscalers;
+    const all = isAny ? null : known === undefined ? entries : [...new Set([...known, ...entries])];
+    this.#waiting.set(pod.uid, { pod, entries: all === null || all.length > this.#maxAutoscalers ? null : all });
   }
 
-  /** Settles waiting pods until the budget is used up, and the others in slices of the queue. */
-  #work(budget: WorkBudget): void {
+  /** Settles waiting pods until a slice of work is done, and the others in slices of the queue. */
+  #work(): void {
+    this.#retryOne();
     if (this.#isQueued) return;
+    this.#settleSome();
     const { compute } = this.#options;
-    for (const [uid, waiting] of this.#waiting) {
-      if (budget.visits <= 0 && compute !== undefined) return void this.#workInSlices(compute);
-      budget.visits -= this.#settle(uid, waiting);
-    }
+    if (this.#waiting.size === 0) return;
+    if (compute !== undefined) return void this.#workInSlices(compute);
+    while (this.#waiting.size > 0) this.#settleSome();
   }
 
   async #workInSlices(compute: RunQueued): Promise<void> {
     this.#isQueued = true;
-    try {
-      while (this.#waiting.size > 0) {
-        await compute(() => {
-          let visits = VISITS_PER_SLICE;
-          for (const [uid, waiting] of this.#waiting) {
-            if (visits <= 0) break;
-            visits -= this.#settle(uid, waiting);
-          }
-        });
-      }
-    } finally {
-      // After an error, the next change goes on with the pods that still wait.
-      this.#isQueued = false;
+    while (this.#waiting.size > 0) await compute(() => this.#settleSome());
+    this.#isQueued = false;
+  }
+
+  #settleSome(): void {
+    let visits = VISITS_PER_SLICE;
+    for (const [uid, waiting] of this.#waiting) {
+      if (visits <= 0) return;
+      visits -= this.#trySettle(uid, waiting);
     }
+  }
+
+  /** An error of one pod concerns this pod alone: it is reported, and the pod is tried again with a later change. */
+  #trySettle(uid: string, waiting: WaitingPod): number {
+    try {
+      const visits = this.#settle(uid, waiting);
+      if (this.#failed.delete(uid)) this.#options.onFailed(waiting.pod, null);
+      return visits;
+    } catch (error) {
+      this.#failed.set(uid, waiting.pod);
+      this.#options.onFailed(waiting.pod, error);
+      return VISITS_PER_SLICE;
+    }
+  }
+
+  /** One pod with each change, so that errors that stay cost little. */
+  #retryOne(): void {
+    const [pod] = this.#failed.values();
+    if (pod === undefined) return;
+    // Behind the other ones, in case it fails again.
+    this.#failed.delete(pod.uid);
+    this.#failed.set(pod.uid, pod);
+    this.#wait(this.#pods.find(pod.namespace, pod.uid) ?? pod, null);
   }
 
   /** Finds the autoscalers of a waiting pod. Returns how many autoscalers were visited, and at least 1. */
@@ -295,7 +311,7 @@ export class ClusterCache {
     const before = this.#trackedPods.get(uid);
     const { autoscalers, visits } = this.#match(pod, before?.autoscalers ?? NO_MATCHES, entries);
     if (autoscalers.length === 0) this.#drop(uid);
-    else if (before?.pod !== pod || !isSameAutoscalers(before.autoscalers, autoscalers)) {
+    else if (this.#failed.has(uid) || before?.pod !== pod || !isSameAutoscalers(before.autoscalers, autoscalers)) {
       const tracked: TrackedPod = { pod, autoscalers };
       this.#trackedPods.set(uid, tracked);
       this.#options.onChanged(tracked);
@@ -389,7 +405,7 @@ export class ClusterCache {
       visits++;
       const names = cohort.pods.has(pod.uid) ? listContainers(cohort, pod) : [];
       for (const entry of names.length === 0 ? [] : cohort.entries) {
-        visits++;
+        visits += names.length;
         for (const name of names) if (entry.facts.autoscaler !== null) best.add(entry.facts.autoscaler, name, entry);
       }
     }
@@ -421,7 +437,15 @@ export class ClusterCache {
   #drop(uid: string): void {
     this.#waiting.delete(uid);
     const tracked = this.#trackedPods.get(uid);
-    if (tracked !== undefined && this.#trackedPods.delete(uid)) this.#options.onDropped(tracked.pod);
+    if (tracked === undefined) return;
+    this.#trackedPods.delete(uid);
+    try {
+      this.#options.onDropped(tracked.pod);
+    } catch (error) {
+      // Otherwise no later try would report it.
+      this.#trackedPods.set(uid, tracked);
+      throw error;
+    }
   }
 
   #isEligible(pod: PodFacts): boolean {
@@ -433,15 +457,11 @@ export class ClusterCache {
 /** How many autoscalers are visited before the event loop gets its next turn: about half a millisecond. */
 const VISITS_PER_SLICE = 2_000;
 
-interface WorkBudget {
-  visits: number;
-}
-
 /** A pod whose autoscalers have to be found again. */
 interface WaitingPod {
-  pod: PodFacts;
+  readonly pod: PodFacts;
   /** The autoscalers that have changed for it; `null` = any. */
-  entries: readonly AutoscalerEntry[] | null;
+  readonly entries: readonly AutoscalerEntry[] | null;
 }
 
 interface Matches {

@@ -181,11 +181,11 @@ export class Disruptions {
   }
 
   /** `all`: every budget of the namespace, `null` = of all namespaces. */
-  replaceBudgets(namespace: string | null, all: readonly BudgetFacts[]): void {
+  replaceBudgets(namespace: string | null, all: readonly BudgetFacts[]): Iterable<unknown> {
     const known = [...this.#budgets].flatMap(([place, rows]) =>
       namespace === null || place === namespace ? [...rows.values()].map(({ facts }) => facts) : []
     );
-    replaceAllObjects({ known, all }, {
+    return replaceAllObjects({ known, all }, {
       set: (one) => this.setBudget(one),
       remove: (one) => this.removeBudget(one),
     });

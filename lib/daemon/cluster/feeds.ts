@@ -16,6 +16,7 @@ import {
   parseAuthentication,
 } from "../../resources/trigger_authentication/trigger_authentication.ts";
 import type { Clock } from "../../runtime/clock.ts";
+import { getLoopSlice } from "../../runtime/event_loop.ts";
 import type { Lanes } from "../../runtime/lanes.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { OnFailure } from "../health.ts";
@@ -85,6 +86,7 @@ export class Watches {
   async #watch(source: WatchSource<unknown>, signal: AbortSignal): Promise<void> {
     const { origin, transport, clock, random, log, metrics, onTrouble } = this.#options;
     const { resource, path, fieldSelector, project } = source;
+    const run = getLoopSlice(clock);
     let listed = 0;
     let isListed = false;
     let isForbidden = false;
@@ -98,8 +100,8 @@ export class Watches {
       if (source.isOptional === true && isRightMissing(error)) {
         if (isForbidden) return;
         isForbidden = true;
-        source.addPage?.([], true);
-        source.replaceAll([]);
+        source.listing?.begin();
+        for (const _ of source.replaceAll([]) ?? []);
         this.#freshness.forget(source);
         return log.info(`Not watched, because the right is missing: ${source.without ?? "podfit relies on refusals"}`, {
           resource,
@@ -120,10 +122,16 @@ export class Watches {
       random,
       signal,
       project,
-      ...(source.addPage !== undefined && {
-        onPage(objects, isFirst) {
-          listed = (isFirst ? 0 : listed) + objects.length;
-          source.addPage?.(objects, isFirst);
+      ...(source.listing !== undefined && {
+        onListing: {
+          begin() {
+            listed = 0;
+            source.listing?.begin();
+          },
+          add(object) {
+            listed++;
+            source.listing?.add(object);
+          },
         },
       }),
       onCurrent: recordSync,
@@ -134,7 +142,8 @@ export class Watches {
       metrics.watchEvent({ resource, type: event.kind });
       if (event.kind === "listed") {
         isForbidden = false;
-        source.replaceAll(event.objects);
+        const steps = await run(() => source.replaceAll(event.objects)?.[Symbol.iterator]());
+        while (steps !== undefined && (await run(() => steps.next())).done !== true);
         recordSync();
         if (!isListed && source.isOptional !== true) {
           log.info("In sync", { resource, path, objects: listed + event.objects.length });
@@ -143,8 +152,7 @@ export class Watches {
         continue;
       }
       this.#freshness.recordChange(source);
-      if (event.kind === "deleted") source.remove(event.object);
-      else source.set(event.object);
+      await run(() => event.kind === "deleted" ? source.remove(event.object) : source.set(event.object));
     }
   }
 }
@@ -155,11 +163,12 @@ export interface WatchSource<T> extends WatchedList {
   readonly without?: string;
   readonly fieldSelector: string | null;
   readonly project: (object: unknown) => T;
-  /** Takes a list page by page; `replaceAll` is then called at its end, without objects. */
-  readonly addPage?: (objects: readonly T[], isFirst: boolean) => void;
+  /** Takes a list object by object; `replaceAll` is then called at its end, without objects. */
+  readonly listing?: { readonly begin: () => void; readonly add: (object: T) => void };
   /** The objects that begin to count, and have to be fetched; of limited kinds only. */
   readonly waiting?: Lanes<ObjectEntry>;
-  readonly replaceAll: (objects: readonly T[]) => void;
+  /** May return steps that still have to be done. The event loop may turn between them. */
+  readonly replaceAll: (objects: readonly T[]) => Iterable<unknown> | void;
   readonly set: (object: T) => void;
   readonly remove: (object: T) => void;
 }

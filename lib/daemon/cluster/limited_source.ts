@@ -1,6 +1,6 @@
 /**
  * The watch of a kind that tenants write. Objects that are too large, or more than their namespace may have, are kept
- * without their spec. Lists are taken page by page, so that not even a list of large objects is held as a whole.
+ * without their spec. Lists are taken object by object, so that not even a list of large objects is held as a whole.
  */
 import { fetchPage } from "../../kube/list.ts";
 import type { Transport } from "../../kube/transport.ts";
@@ -48,8 +48,8 @@ export interface Seen<T> {
 interface LimitedSource<T> extends WatchedList {
   readonly fieldSelector: null;
   readonly project: (object: unknown) => Seen<T>;
-  readonly addPage: (objects: readonly Seen<T>[], isFirst: boolean) => void;
-  readonly replaceAll: (objects: readonly Seen<T>[]) => void;
+  readonly listing: { readonly begin: () => void; readonly add: (one: Seen<T>) => void };
+  readonly replaceAll: () => Iterable<unknown>;
   readonly set: (one: Seen<T>) => void;
   readonly remove: (one: Seen<T>) => void;
   /** Objects that begin to count. podfit has not kept their specs. */
@@ -101,17 +101,19 @@ export function createLimitedSource<T extends LimitedFacts>(options: LimitedSour
         bytes: problem === null ? bytes : RECORD_BYTES,
       };
     },
-    addPage(objects, isFirst) {
-      if (isFirst) seen = new Set();
-      for (const one of objects) {
+    listing: {
+      begin: () => void (seen = new Set()),
+      add(one) {
         seen.add(one.facts.uid);
         set(one);
-      }
+      },
     },
-    replaceAll() {
-      const known = [...list()].filter((one) => namespace === null || one.namespace === namespace);
-      for (const facts of known) if (!seen.has(facts.uid)) remove(facts);
+    *replaceAll() {
+      const gone = [...list()].filter((one) =>
+        (namespace === null || one.namespace === namespace) && !seen.has(one.uid)
+      );
       seen = new Set();
+      for (const facts of gone) yield remove(facts);
     },
     set,
     remove: ({ facts }) => remove(facts),

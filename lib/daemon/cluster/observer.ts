@@ -11,12 +11,13 @@ import { NO_OPERATOR_LIMITS, type OperatorLimits } from "../../resources/pod_res
 import type { Clock } from "../../runtime/clock.ts";
 import { getComputeQueue } from "../../runtime/event_loop.ts";
 import type { Log } from "../../runtime/log.ts";
-import type { CheckResult, OnFailure } from "../health.ts";
+import type { CheckResult, FailureReport, OnFailure } from "../health.ts";
 import { ClusterCache } from "./cache.ts";
 import { NamespaceLimitsCache, NodeHeadroom } from "./capacity.ts";
 import { Disruptions } from "./disruptions.ts";
 import {
   type AutoscalerFacts,
+  formatName,
   isPartial,
   type NodeFacts,
   type Scope,
@@ -151,6 +152,7 @@ export function createObserver(
     onDropped(pod) {
       for (const listener of listeners) listener.onDropped(pod);
     },
+    onFailed: (pod, error) => options.onTrouble(toMatchingFailure(pod, error)),
   });
   const seesBudgets = !ignoresDisruptionBudgets && !isPartial(options.scope);
   const disruptions: Disruptions = new Disruptions({
@@ -223,6 +225,18 @@ export function createObserver(
       await Promise.all([asking, watches.run(signal)]);
     },
   };
+}
+
+const CANNOT_MATCH = "Cannot match pod with its autoscalers";
+
+/** `error`: `null` = it works again. */
+function toMatchingFailure(pod: PodFacts, error: unknown): FailureReport {
+  const subject = formatName(pod);
+  if (error === null) return { kind: "recovered", what: CANNOT_MATCH, subject };
+  const topic = { what: CANNOT_MATCH, reason: error instanceof Error ? error.name : "Unknown", subject };
+  const message = `${CANNOT_MATCH}, and it is not resized until a later change works: this is a defect of podfit, ` +
+    "please report it; if it stays, restart podfit";
+  return { kind: "failure", level: "error", message, autoscaler: null, fields: { pod: subject, error }, topic };
 }
 
 interface VersionOptions extends Pick<ApiServer, "origin" | "transport"> {

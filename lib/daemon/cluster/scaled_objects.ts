@@ -111,9 +111,9 @@ export class ScaledObjectCache {
     this.#notifyObjectsOf(namespace, before.target);
   }
 
-  /** `all`: every HPA of the namespace, `null` = of all namespaces. */
-  replaceHpas(namespace: string | null, all: readonly HpaFacts[]): void {
-    replaceAllObjects({ known: this.#hpas.listWithin(namespace), all }, {
+  /** `all`: every HPA of the namespace, `null` = of all namespaces. Each step of the result changes one HPA. */
+  replaceHpas(namespace: string | null, all: readonly HpaFacts[]): Iterable<unknown> {
+    return replaceAllObjects({ known: this.#hpas.listWithin(namespace), all }, {
       set: (one) => this.setHpa(one),
       remove: (one) => this.removeHpa(one),
     });

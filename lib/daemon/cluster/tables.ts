@@ -43,14 +43,17 @@ export class Table<T> {
   }
 }
 
-/** Updates a cache from a complete list: removes the known objects that are not in `all`, then sets all of it. */
-export function replaceAllObjects<T extends { readonly uid: string }>(
+/**
+ * Updates a cache from a complete list: removes the known objects that are not in `all`, then sets all of it. Yields
+ * after each object, so that the event loop may turn.
+ */
+export function* replaceAllObjects<T extends { readonly uid: string }>(
   { known, all }: { readonly known: readonly T[]; readonly all: readonly T[] },
   { set, remove }: { readonly set: (one: T) => void; readonly remove: (one: T) => void },
-): void {
+): Generator<void> {
   const uids = new Set(all.map(({ uid }) => uid));
-  for (const one of known) if (!uids.has(one.uid)) remove(one);
-  for (const one of all) set(one);
+  for (const one of known) if (!uids.has(one.uid)) yield remove(one);
+  for (const one of all) yield set(one);
 }
 
 /** The plural names in API paths. */

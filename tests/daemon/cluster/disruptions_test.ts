@@ -28,6 +28,9 @@ class Book {
       requiresAnnotation: false,
       onChanged() {},
       onDropped() {},
+      onFailed(_, error) {
+        throw error;
+      },
       onMoved: (before, after) => this.disruptions.movePod(before, after),
       onMovedInSet: (set, before, after) => this.disruptions.moveInSet(set, before, after),
     });
@@ -218,20 +221,22 @@ Deno.test("a pod keeps to each budget that selects it, and to no other (L71)", (
   const book = threePods();
   const other = parseDisruptionBudget({ spec: { selector: { matchLabels: { app: "other" } } } }).selector;
   const every = parseDisruptionBudget({ spec: { selector: {} } }).selector;
-  book.disruptions.replaceBudgets(null, [
-    budget(),
-    budget({ uid: "2", name: "same", allowed: 0 }),
-    budget({ uid: "3", name: "all", selector: every }),
-    budget({ uid: "4", name: "other", selector: other, allowed: 0 }),
-    budget({ uid: "5", name: "none", selector: null, allowed: 0 }),
-    budget({ uid: "6", name: "away", namespace: "elsewhere", allowed: 0 }),
-  ]);
+  for (
+    const _ of book.disruptions.replaceBudgets(null, [
+      budget(),
+      budget({ uid: "2", name: "same", allowed: 0 }),
+      budget({ uid: "3", name: "all", selector: every }),
+      budget({ uid: "4", name: "other", selector: other, allowed: 0 }),
+      budget({ uid: "5", name: "none", selector: null, allowed: 0 }),
+      budget({ uid: "6", name: "away", namespace: "elsewhere", allowed: 0 }),
+    ])
+  );
   assertEquals(book.allowed("a")?.toSorted(), ["all 1", "same 0", "web 1"]);
   book.disruptions.setBudget(budget({ uid: "2", name: "same", selector: other, allowed: 0 }));
   assertEquals(book.allowed("a")?.toSorted(), ["all 1", "web 1"]);
   book.disruptions.removeBudget(budget());
   assertEquals(book.allowed("a"), ["all 1"]);
-  book.disruptions.replaceBudgets("shop", []);
+  for (const _ of book.disruptions.replaceBudgets("shop", []));
   assertEquals(book.allowed("a"), []);
   book.isKnown = false;
   assertEquals(book.allowed("a"), undefined);
