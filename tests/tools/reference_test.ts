@@ -118,6 +118,7 @@ Deno.test("a page gets its tables from the results, and a mark that names nothin
     fillPage(page("runs"), results),
     "| `scale` | 2026-01-02 | abcdef1 | [scale.md](../../tests/verify/results/scale.md) |",
   );
+  assertStringIncludes(fillPage(page("profiles"), results), "| `cooldown` | 90s | 4m | 1m |");
   assertThrows(
     () => fillPage(page('table scale.md "Medium"'), results),
     Error,

@@ -1,10 +1,12 @@
 /**
- * Which parts of a page are copied from the results in tests/verify/results? Pages mark them:
+ * Which parts of a page are copied from results or from the code? Pages mark them:
  *
  *     <!-- table scale.md "Embedded API server" -->    the first table after this text
  *     <!-- runs -->                                    one row for each file of results
+ *     <!-- profiles -->                                the values of each profile
  *     <!-- end -->
  */
+import { type PolicyFields, PROFILE_NAMES, PROFILES } from "../../lib/resources/pod_resource_autoscaler/profiles.ts";
 import { toTable } from "./markdown.ts";
 
 /** File name -> text. */
@@ -12,15 +14,17 @@ export type Results = ReadonlyMap<string, string>;
 
 /** Returns the page with its marked parts made again. Throws where a mark names nothing. */
 export function fillPage(page: string, results: Results): string {
-  return page.replace(/(<!-- (table|runs)( [^>]*)? -->\n)[^]*?(<!-- end -->)/g, (...found: string[]) => {
+  return page.replace(/(<!-- (table|runs|profiles)( [^>]*)? -->\n)[^]*?(<!-- end -->)/g, (...found: string[]) => {
     const [, begin = "", kind, what = "", end = ""] = found;
-    return `${begin}\n${kind === "runs" ? toRuns(results) : findTable(what, results)}\n\n${end}`;
+    return `${begin}\n${
+      kind === "table" ? findTable(what, results) : kind === "runs" ? toRuns(results) : toProfiles()
+    }\n\n${end}`;
   });
 }
 
 /** Returns whether a page has marked parts. */
 export function hasMarks(page: string): boolean {
-  return /<!-- (table|runs)\b/.test(page);
+  return /<!-- (table|runs|profiles)\b/.test(page);
 }
 
 function findTable(what: string, results: Results): string {
@@ -44,4 +48,18 @@ function toRuns(results: Results): string {
     ];
   });
   return toTable(["program", "last run", "commit", "output"], rows);
+}
+
+/** One row for each value, in the order of the manifest. */
+function toProfiles(): string {
+  const profiles = PROFILE_NAMES.map((name) => new Map(listValues(PROFILES[name])));
+  const paths = [...new Set(profiles.flatMap((profile) => [...profile.keys()]))];
+  const rows = paths.map((path) => [`\`${path}\``, ...profiles.map((profile) => profile.get(path) ?? "")]);
+  return toTable(["`policy`", ...PROFILE_NAMES.map((name) => `\`${name}\``)], rows);
+}
+
+function listValues(fields: PolicyFields, parent = ""): readonly (readonly [path: string, value: string])[] {
+  return Object.entries(fields).flatMap(([name, value]) =>
+    typeof value === "object" ? listValues(value, `${parent}${name}.`) : [[`${parent}${name}`, String(value)] as const]
+  );
 }

@@ -32,7 +32,7 @@ export async function generatePages(): Promise<Map<string, string>> {
 /** Pages that people write, with tables of results in them. */
 async function fillPages(): Promise<readonly (readonly [file: string, text: string])[]> {
   const results = await readFolder("tests/verify/results/");
-  const pages = await Promise.all(["docs/evidence/", "docs/operate/"].map(async (folder) => {
+  const pages = await Promise.all(["docs/concepts/", "docs/evidence/", "docs/operate/"].map(async (folder) => {
     return [...await readFolder(folder)].map(([name, text]) => [folder + name, text] as const);
   }));
   return pages.flat().filter(([, text]) => hasMarks(text)).map(([file, text]) => [file, fillPage(text, results)]);
