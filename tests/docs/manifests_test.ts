@@ -15,7 +15,7 @@ const SCHEMAS: Readonly<Record<string, string>> = {
 Deno.test("podfit lint has no error and no warning for any manifest of the documentation", async () => {
   const blocks = await listBlocks();
   const checked = blocks.filter(({ text }) => listObjects(text).some(({ kind = "" }) => kind in SCHEMAS));
-  assert(checked.length > 1, `${checked.length} manifests`);
+  assert(checked.length > 15, `${checked.length} manifests`);
   for (const { file, text } of checked) assertEquals(listFaults(text), [], `${file}:\n${text}`);
 });
 
@@ -32,6 +32,16 @@ Deno.test("every YAML block of the documentation can be parsed, and its objects 
   }
 });
 
+Deno.test("the chart takes the values that the documentation shows", async () => {
+  const schema = JSON.parse(await Deno.readTextFile(new URL("deploy/helm/values.schema.json", ROOT)));
+  const validator = new Validator(schema, "2020-12", false);
+  const blocks = (await listBlocks()).filter(({ text }) => listObjects(text).some((one) => isValues(one, schema)));
+  assert(blocks.length > 3, `${blocks.length} blocks`);
+  for (const { file, text } of blocks) {
+    for (const values of listObjects(text)) assertEquals(validator.validate(values).errors, [], `${file}:\n${text}`);
+  }
+});
+
 Deno.test("a block with an invalid value is found, also within a list", () => {
   const page =
     "1. Write:\n\n   ```yaml\n   kind: PodResourceAutoscaler\n   spec: {profile: fast}\n   ```\n\n```yaml\na: 1\n```\n";
@@ -39,6 +49,11 @@ Deno.test("a block with an invalid value is found, also within a list", () => {
   assertEquals([first, second], ["kind: PodResourceAutoscaler\nspec: {profile: fast}", "a: 1"]);
   assert(listFaults(first).some((message) => message.includes('"fast"')));
 });
+
+/** Whether every field of an object is a value of the chart. */
+function isValues(object: object, schema: { readonly properties: object }): boolean {
+  return Object.keys(object).every((name) => name in schema.properties);
+}
 
 interface Block {
   readonly file: string;

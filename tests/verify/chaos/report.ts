@@ -51,7 +51,7 @@ export function formatReport(run: ChaosRun): string {
   return `# \`${command}\`
 
 ${taken}, in ${Math.ceil(seconds / 60)} minutes, on a machine that others may use too. What the scenarios do:
-[docs/chaos.md](../../../docs/chaos.md).
+[docs/evidence/chaos.md](../../../docs/evidence/chaos.md).
 
 ${[...describeBackend(run), ...describeLeftOut(leftOut)].map((one) => `- ${one}`).join("\n")}
 
