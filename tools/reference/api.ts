@@ -1,5 +1,5 @@
 /** Which fields do podfit's resources have? One section for each object of a CRD's schema. Pure. */
-import { toAnchor, toCode, toLine, toPage, toTable } from "./markdown.ts";
+import { toAnchor, toCell, toCode, toLine, toPage, toTable, toValue } from "./markdown.ts";
 
 /** A schema of a CRD, as far as the page shows it. */
 export interface Schema {
@@ -98,17 +98,17 @@ function toSections(heading: string, schema: Schema): readonly string[] {
   const rows = fields.map(([name, field]) => {
     const inner = toInner(field);
     const link = inner === null ? "" : ` See [${name}](${toAnchor(toHeading(heading, name, field))}).`;
-    return [
-      toCode(name),
-      toType(field) + (required.includes(name) ? ", required" : ""),
-      field.default === undefined ? "" : toCode(JSON.stringify(field.default).replace(/^"(.*)"$/, "$1")),
-      toLine(field.description ?? "") + link,
+    const facts = [
+      toType(field),
+      required.includes(name) ? "required" : "",
+      field.default === undefined ? "" : `default ${toValue(field.default)}`,
     ];
+    return [toCode(name), toCell(toLine(field.description ?? "") + link, facts)];
   });
   return [
     `### ${heading}`,
     toLine(schema.description ?? ""),
-    toTable(["field", "type", "default", "meaning"], rows),
+    toTable(["field", "meaning"], rows),
     ...toRules(schema),
     ...fields.flatMap(([name, field]) => {
       const inner = toInner(field);

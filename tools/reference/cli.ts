@@ -3,7 +3,7 @@ import type { Argument, Command, Option } from "commander";
 import { createCommands } from "../../lib/cli/commands.ts";
 import { type FlagRow, FLAGS, VARIABLES } from "../../lib/cli/run/flags.ts";
 import { createProgram } from "../../lib/cli/run/options.ts";
-import { toAnchor, toCode, toPage, toSentence, toTable } from "./markdown.ts";
+import { toAnchor, toCell, toCode, toPage, toSentence, toTable } from "./markdown.ts";
 
 /** The page of all commands. */
 export function toCliPage(): string {
@@ -44,19 +44,20 @@ function toCommand(command: Command): readonly string[] {
   }
   return [
     ...parts,
-    ...(rows.length === 0 ? [] : [toTable(["", "default", "meaning"], rows)]),
+    ...(rows.length === 0 ? [] : [toTable(["", "meaning"], rows)]),
     ...toNotes(readNotes(command)),
   ];
 }
 
 function toArgumentRow(argument: Argument): readonly string[] {
   const name = argument.required ? argument.name().toUpperCase() : `[${argument.name().toUpperCase()}]`;
-  return [toCode(name), "", toSentence(argument.description) + toChoices(argument.argChoices)];
+  return [toCode(name), toSentence(argument.description) + toChoices(argument.argChoices)];
 }
 
 function toFlagRow({ flags, description, defaultValue, argChoices }: Option): readonly string[] {
   const [text, fallback] = splitDefault(description);
-  return [toCode(flags), fallback ?? toCode(String(defaultValue ?? "")), toSentence(text) + toChoices(argChoices)];
+  const shown = fallback ?? toCode(String(defaultValue ?? ""));
+  return [toCode(flags), toCell(toSentence(text) + toChoices(argChoices), [shown === "" ? "" : `default: ${shown}`])];
 }
 
 function toChoices(choices: readonly string[] | undefined): string {
@@ -107,11 +108,13 @@ export function toFlagsPage(): string {
   const flags = Object.values<FlagRow>(FLAGS).map(({ flag, value, variable, help, fallback, isRepeatable = false }) => {
     const [text, described] = splitDefault(help);
     const unset = value === null ? "`false`" : "";
+    const shown = fallback !== undefined ? toCode(fallback) : described ?? unset;
     return [
       toCode(value === null ? flag : `${flag} ${value}`),
-      toCode(variable),
-      fallback !== undefined ? toCode(fallback) : described ?? unset,
-      toSentence(text) + (isRepeatable && !text.includes("repeatable") ? " Repeatable." : ""),
+      toCell(toSentence(text) + (isRepeatable && !text.includes("repeatable") ? " Repeatable." : ""), [
+        `variable ${toCode(variable)}`,
+        shown === "" ? "" : `default: ${shown}`,
+      ]),
     ];
   });
   const variables = Object.entries(VARIABLES).map((
@@ -120,7 +123,7 @@ export function toFlagsPage(): string {
   return toPage("Flags and variables of the daemon", "the tables in `lib/cli/run/flags.ts`", [
     "`podfit run` is the daemon. Each flag has a variable, and a flag overrides its variable. The chart sets most of " +
     "them from its [values](helm-values.md); `extraArgs` sets the others. The other commands are in [cli.md](cli.md).",
-    toTable(["flag", "variable", "default", "meaning"], flags),
+    toTable(["flag", "meaning"], flags),
     "## Variables without a flag",
     toTable(["variable", "meaning"], variables),
   ]);

@@ -1,6 +1,6 @@
 /** Which values does the chart have? Names, defaults and comments are those of values.yaml, types those of its schema. Pure. */
 import { parse } from "../../lib/runtime/yaml.ts";
-import { toCode, toPage, toTable, toText } from "./markdown.ts";
+import { toCell, toCode, toPage, toTable, toText, toValue } from "./markdown.ts";
 
 interface ValueSchema {
   readonly description?: string;
@@ -28,15 +28,14 @@ export function toHelmPage(values: string, schemaText: string): string {
   const rows = listed.filter(({ path, comment }) => !isGroup(path) || comment.length > 0).map(
     ({ path, comment, isUnset }) => {
       const found = getSchema(schema, path);
-      const shown = isUnset || isGroup(path)
-        ? ""
-        : toCode(JSON.stringify(getValue(defaults, path)).replace(/^"(.+)"$/, "$1"));
-      return [toCode(path), toType(found), shown, toMeaning(comment.length > 0 ? comment : [found?.description ?? ""])];
+      const shown = isUnset || isGroup(path) ? "" : `default ${toValue(getValue(defaults, path))}`;
+      const meaning = toMeaning(comment.length > 0 ? comment : [found?.description ?? ""]);
+      return [toCode(path), toCell(meaning, [toType(found), shown])];
     },
   );
   return toPage("Helm values", "`deploy/helm/values.yaml` and its schema", [
     "These are the values of podfit's chart. A misspelt value is an error. Values without a default have podfit's own.",
-    toTable(["value", "type", "default", "meaning"], rows),
+    toTable(["value", "meaning"], rows),
   ]);
 }
 
@@ -75,7 +74,7 @@ function getValue(values: unknown, path: string): unknown {
 function toType(schema: ValueSchema | null): string {
   const { type = "any", enum: choices, items } = schema ?? {};
   if (choices !== undefined) {
-    return choices.map((one) => toCode(JSON.stringify(one).replace(/^"(.+)"$/, "$1"))).join(", ");
+    return choices.map((one) => toValue(one)).join(", ");
   }
   if (type === "array") return items?.type === undefined ? "list" : `list of ${toType(items)}s`;
   return [type].flat().join(" or ");

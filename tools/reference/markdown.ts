@@ -13,6 +13,19 @@ export function toTable(head: readonly string[], rows: readonly (readonly string
   return [toLine(head), toLine(head.map(() => "---")), ...rows.map(toLine)].join("\n");
 }
 
+/** A cell with a text and, on a line of its own, short facts about it. Two columns fit a narrow screen; five do not. */
+export function toCell(text: string, facts: readonly string[]): string {
+  const line = facts.filter((fact) => fact !== "").join("; ");
+  return [text, line === "" ? "" : `*${line}*`].filter((part) => part !== "").join("<br>");
+}
+
+/** A value as code: text without quotes, and objects with blanks, so that they wrap. */
+export function toValue(value: unknown): string {
+  return toCode(
+    JSON.stringify(value, null, 1).replace(/\s+/g, " ").replace(/([[{]) | ([\]}])/g, "$1$2").replace(/^"(.+)"$/, "$1"),
+  );
+}
+
 /** Text as one line of Markdown that shows the same characters. What is in backquotes stays as it is. */
 export function toText(text: string): string {
   const line = text.replace(/\s+/g, " ").trim();
