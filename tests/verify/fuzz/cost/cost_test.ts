@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "#assert";
 import { draw } from "../../../../lib/simulate/model/random.ts";
 import { buildText, listJsonPatterns } from "./pattern.ts";
-import { findExcess, searchCost } from "./search.ts";
+import { findExcess, type Finding, searchCost } from "./search.ts";
 import { COST_TARGETS, type CostTarget } from "./targets.ts";
 
 Deno.test("buildText() repeats the numbered unit as often as fits, and closes what is nested", () => {
@@ -56,7 +56,7 @@ Deno.test("searchCost() finds growth by the square, however short its runs are",
   const [worst] = search((text) => (text.length / 8192) ** 2);
   assert(worst !== undefined);
   assertEquals(worst.exponent?.toFixed(1), "2.0");
-  assert(findExcess({ ...worst, ms: 1 })?.includes("power 2.00"));
+  assert(findExcess({ ...worst, ms: 1, largest: null })?.includes("power 2.00"));
 });
 
 Deno.test("findExcess() names what costs more than 50 ms of 64 KiB, except files of commands", () => {
@@ -65,6 +65,30 @@ Deno.test("findExcess() names what costs more than 50 ms of 64 KiB, except files
   assert(worst !== undefined && file !== undefined);
   assertEquals(findExcess(worst), "66 ms of an input of 64 KiB or less, at most 50 expected");
   assertEquals(findExcess(file), null);
+});
+
+Deno.test("findExcess() judges the largest input that can reach a parser: 50 ms, or four times JSON.parse, and its memory", () => {
+  // Each step is cheap; there are many of them in a megabyte.
+  const [worst] = search((text) => text.length / 10_000);
+  assert(worst !== undefined);
+  assertEquals(findExcess(worst), "105 ms of its largest input, 1048576 bytes, at most 50 expected");
+  const judge = (largest: Finding["largest"], isFile = false) => findExcess({ ...worst, largest, isFile });
+  const json = { bytes: 1000, ms: 100, mib: 0, jsonMs: 30 };
+  assertEquals(judge(json), null);
+  assertEquals(
+    judge({ ...json, ms: 121 }),
+    "121 ms of its largest input, 1000 bytes, at most 120 expected (JSON.parse alone takes 30)",
+  );
+  assertEquals(judge({ ...json, ms: 121 }, true), null);
+  const heap = { bytes: 2 ** 20, ms: 1, mib: 65, jsonMs: null };
+  assertEquals(judge(heap), null);
+  assertEquals(judge({ ...heap, mib: 66 }, true), "66 MiB of its largest input, 1048576 bytes, at most 65 expected");
+});
+
+Deno.test("searchCost() measures the largest input of the two worst, and gives one of them first", () => {
+  const findings = search((text) => text.split("b").length * 1e-3);
+  assertEquals(findings.map(({ largest }) => largest !== null), findings.map((_, index) => index < 2));
+  assertEquals(findings[0]?.largest?.bytes, 2 ** 20);
 });
 
 for (const target of COST_TARGETS) {

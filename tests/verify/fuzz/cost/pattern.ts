@@ -17,6 +17,10 @@ export function buildText({ open, unit, core = "", shut = "", close }: Pattern, 
   const parts = [open];
   let left = length - open.length - core.length - close.length;
   let count = 0;
+  if (unit !== "" && !unit.includes("#")) {
+    count = Math.max(0, Math.floor(left / (unit.length + shut.length)));
+    return open + unit.repeat(count) + core + shut.repeat(count) + close;
+  }
   while (unit !== "") {
     const one = unit.replaceAll("#", count.toString(36));
     left -= one.length + shut.length;

@@ -7,6 +7,7 @@ import {
   type ResourceQuota,
 } from "../../../../lib/daemon/cluster/capacity.ts";
 import { parseAutoscalerFacts, parseNode, parseWorkload } from "../../../../lib/daemon/cluster/parse_objects.ts";
+import { createLimitedSource } from "../../../../lib/daemon/cluster/limited_source.ts";
 import { parsePod } from "../../../../lib/daemon/cluster/parse_pod.ts";
 import { lintManifests } from "../../../../lib/cli/lint/lint_files.ts";
 import { parseKubeconfig } from "../../../../lib/kube/config/parse_kubeconfig.ts";
@@ -17,7 +18,11 @@ import { parseMetricSelector } from "../../../../lib/resources/scaled_object/met
 import { parseJsonPath } from "../../../../lib/resources/scaled_object/json_path.ts";
 import { parseAuthentication } from "../../../../lib/resources/trigger_authentication/trigger_authentication.ts";
 import { findExcess, MAX_PLAIN_MARKS, stringify } from "../../../../lib/runtime/yaml.ts";
-import { parseLocatedValue, parsePrometheusAnswer } from "../../../../lib/triggers/http_trigger.ts";
+import {
+  DEFAULT_MAX_ANSWER_BYTES,
+  parseLocatedValue,
+  parsePrometheusAnswer,
+} from "../../../../lib/triggers/http_trigger.ts";
 import { parseCron } from "../../../../lib/units/cron.ts";
 import { parseResizeEntries } from "../../../../lib/units/managed_fields.ts";
 import { parseAmount } from "../../../../lib/units/quantity.ts";
@@ -167,6 +172,30 @@ function objects(name: string, seeds: readonly unknown[], project: (object: neve
   return { name, legal: OBJECT, seeds: seeds.flatMap(listJsonPatterns), tokens: JSON_TOKENS, run };
 }
 
+/** An object that tenants write: its limits come before its parser. */
+function limited(name: string, seeds: readonly unknown[], parse: (object: never) => LimitedFacts): CostTarget {
+  const source = createLimitedSource<LimitedFacts>({
+    kind: "PodResourceAutoscaler",
+    resource: name,
+    namespace: null,
+    path: "",
+    counted: null,
+    parse: parse as (object: unknown) => LimitedFacts,
+    refuse: (facts) => facts,
+    find: () => null,
+    list: () => [],
+    set() {},
+    remove() {},
+  });
+  return objects(name, seeds, source.project);
+}
+
+interface LimitedFacts {
+  readonly uid: string;
+  readonly namespace: string | null;
+  readonly name: string;
+}
+
 const located = (format: "json" | "yaml" | "prometheus", valueLocation: string) => (text: string) =>
   parseLocatedValue(text, { format, valueLocation });
 
@@ -202,12 +231,12 @@ export const COST_TARGETS: readonly CostTarget[] = [
   objects("workloads", [deploymentObject()], (one) => parseWorkload(one, "deployment")),
   objects("limit-ranges", [LIMITS], (one: LimitRange) => parseLimitRange(one)),
   objects("quotas", [QUOTA], (one: ResourceQuota) => parseQuota(one)),
-  objects("autoscalers", [
+  limited("autoscalers", [
     autoscalerObject(),
     autoscalerObject({ target: undefined, selector: SELECTOR, containerName: "*" }),
   ], parseAutoscalerFacts),
-  objects("scaled-objects", GOOD_SCALED_OBJECTS.slice(0, 12).map(({ manifest }) => manifest), parseScaledObject),
-  objects("authentications", [AUTHENTICATION], parseAuthentication),
+  limited("scaled-objects", GOOD_SCALED_OBJECTS.slice(0, 12).map(({ manifest }) => manifest), parseScaledObject),
+  limited("authentications", [AUTHENTICATION], parseAuthentication),
   objects(
     "managed-fields",
     [{ managedFields: MANAGED }],
@@ -258,7 +287,7 @@ export const COST_TARGETS: readonly CostTarget[] = [
   },
   {
     name: "answers-json",
-    legal: MIB,
+    legal: DEFAULT_MAX_ANSWER_BYTES,
     seeds: listJsonPatterns({ queue: { length: 5, list: [{ a: "1" }] } }),
     tokens: JSON_TOKENS,
     run: located("json", "queue.length"),
@@ -278,7 +307,7 @@ export const COST_TARGETS: readonly CostTarget[] = [
   },
   {
     name: "answers-exposition",
-    legal: MIB,
+    legal: DEFAULT_MAX_ANSWER_BYTES,
     seeds: frames(["a# 1\n", 'a{b="#"} 1\n', 'b#="c",', "# TYPE a# counter\n", "\n", " ", "\\\\"], [["", ""], [
       'zz{a="',
       '"} 1\n',
@@ -288,7 +317,7 @@ export const COST_TARGETS: readonly CostTarget[] = [
   },
   {
     name: "answers-prometheus",
-    legal: MIB,
+    legal: DEFAULT_MAX_ANSWER_BYTES,
     seeds: listJsonPatterns(ANSWER),
     tokens: JSON_TOKENS,
     run: (text) => parsePrometheusAnswer(text, { ignoresNullValues: true }),
