@@ -2,6 +2,7 @@
 import { assertEquals } from "#assert";
 import { parseAuthentication } from "../../../lib/resources/trigger_authentication/trigger_authentication.ts";
 import { toAuthentication } from "../../support/authentications.ts";
+import { readDefinition } from "../../support/definition.ts";
 import type { Edits } from "../../support/manifests.ts";
 
 const SECRETS = [{ parameter: "bearerToken", name: "prom-token", key: "token" }];
@@ -104,3 +105,49 @@ Deno.test("parseAuthentication() takes 64 parameters of a list and no more (R16)
   const { authentication, problems } = parseAuthentication(toAuthentication({ "spec.env": list(65) }));
   assertEquals([authentication, problems.map((one) => one.path)], [null, ["spec.env"]]);
 });
+
+interface Schema {
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly maxLength?: number;
+  readonly maxItems?: number;
+  readonly maxProperties?: number;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema;
+  readonly items?: Schema;
+}
+
+/** Returns the paths of the texts, lists and maps without a bound. */
+function listUnbounded(schema: Schema, path: string): readonly string[] {
+  const { type, properties = {}, items, additionalProperties } = schema;
+  const isUnbounded = (type === "string" && schema.enum === undefined && schema.maxLength === undefined) ||
+    (type === "array" && schema.maxItems === undefined) ||
+    (additionalProperties !== undefined && schema.maxProperties === undefined);
+  return [
+    ...(isUnbounded ? [path] : []),
+    ...Object.entries(properties).flatMap(([key, one]) => listUnbounded(one, `${path}.${key}`)),
+    ...(items === undefined ? [] : listUnbounded(items, `${path}[]`)),
+    ...(additionalProperties === undefined ? [] : listUnbounded(additionalProperties, `${path}{}`)),
+  ];
+}
+
+for (const kind of ["triggerauthentication", "clustertriggerauthentication"]) {
+  const { spec, status } = readDefinition<Schema>(kind).spec.versions[0].schema.openAPIV3Schema.properties ?? {};
+
+  Deno.test(`the definition of ${kind} bounds every text, list and map (L57)`, () => {
+    const unbounded = [...listUnbounded(spec ?? {}, "spec"), ...listUnbounded(status ?? {}, "status")];
+    assertEquals([Object.keys(spec?.properties ?? {}).length > 5, unbounded], [true, []]);
+  });
+
+  Deno.test(`the definition of ${kind} has the bounds of the parser for what podfit reads (R16, L57)`, () => {
+    const { secretTargetRef, env } = spec?.properties ?? {};
+    assertEquals([secretTargetRef?.maxItems, env?.maxItems], [64, 64]);
+    const list = (count: number, length: number) =>
+      Array.from({ length: count }, () => ({ parameter: "p".repeat(length), name: "n", key: "k".repeat(length) }));
+    const problems = (count: number, length: number) =>
+      parseAuthentication(toAuthentication({ "spec.secretTargetRef": list(count, length) })).problems.length;
+    const lengths = Object.values(secretTargetRef?.items?.properties ?? {}).map(({ maxLength }) => maxLength);
+    assertEquals(lengths, [253, 253, 253]);
+    assertEquals([problems(64, 253), problems(65, 1) > 0, problems(1, 254) > 0], [0, true, true]);
+  });
+}
