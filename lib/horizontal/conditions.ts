@@ -3,8 +3,14 @@
  *
  * First the conditions that KEDA sets, then the three that mirror the HPA controller.
  */
+import type { ScaledObjectConditionReason } from "../model/meanings/conditions.ts";
 import type { Condition, Conditions } from "../model/replicas_state.ts";
 import type { ScalingLimit } from "./behavior.ts";
+
+/** A condition that podfit sets. Conditions that others have set have any reason. */
+interface OwnCondition extends Condition {
+  readonly reason: ScaledObjectConditionReason;
+}
 
 export const READY_MESSAGE = "ScaledObject is defined correctly and is ready for scaling";
 
@@ -15,7 +21,7 @@ export const PAUSED_MESSAGE = "ScaledObject is paused";
  * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/condition_types.go
  * Clauses: R3, R30, R52, R53, R55, R72, R77, R91.
  */
-export function toReady(message: string, warnings: readonly string[] = []): Condition {
+export function toReady(message: string, warnings: readonly string[] = []): OwnCondition {
   const text = [message, ...warnings.map((warning) => `warning: ${warning}`)].join("; ");
   return { status: "True", reason: "ScaledObjectReady", message: text };
 }
@@ -24,7 +30,7 @@ export function toReady(message: string, warnings: readonly string[] = []): Cond
 const MAX_MESSAGE_LENGTH = 2048;
 
 /** Ready for an invalid or blocked object; the message is cut to its maximum length. */
-export function toCheckFailed(message: string): Condition {
+export function toCheckFailed(message: string): OwnCondition {
   return {
     status: "False",
     reason: "ScaledObjectCheckFailed",
@@ -32,62 +38,62 @@ export function toCheckFailed(message: string): Condition {
   };
 }
 
-export const UNKNOWN_STATE: Condition = {
+export const UNKNOWN_STATE: OwnCondition = {
   status: "Unknown",
   reason: "UnknownState",
   message: "ScaledObject check failed",
 };
 
-export const PARTIAL_TRIGGER_ERROR: Condition = {
+export const PARTIAL_TRIGGER_ERROR: OwnCondition = {
   status: "Unknown",
   reason: "PartialTriggerError",
   message: "Some triggers defined in ScaledObject are not working correctly",
 };
 
-export const TRIGGER_ERROR: Condition = {
+export const TRIGGER_ERROR: OwnCondition = {
   status: "False",
   reason: "TriggerError",
   message: "Triggers defined in ScaledObject are not working correctly",
 };
 
 /** Ready while the answers of triggers are empty that gave values before. Clauses: R58. */
-export const TRIGGER_EMPTY: Condition = {
+export const TRIGGER_EMPTY: OwnCondition = {
   status: "False",
   reason: "TriggerEmpty",
   message: "Triggers give no value any more, so replicas do not fall; events of this object say which and what to do",
 };
 
 /** Ready if the target's scale could not be read. */
-export function toNoReplicas(cause: string): Condition {
+export function toNoReplicas(cause: string): OwnCondition {
   const message = `Error getting current replicas count for ScaleTarget: ${cause}`;
   return { status: "False", reason: "ErrorGettingCurrentReplicas", message };
 }
 
 /** Active while a trigger is active, or an annotation forces it. */
-export function toScalerActive(isForced: boolean): Condition {
+export function toScalerActive(isForced: boolean): OwnCondition {
   const cause = isForced ? "activation is being forced by annotation" : "triggers are active";
   return { status: "True", reason: "ScalerActive", message: `Scaling is performed because ${cause}` };
 }
 
-export const NOT_ACTIVE: Condition = {
+export const NOT_ACTIVE: OwnCondition = {
   status: "False",
   reason: "ScalerNotActive",
   message: "Scaling is not performed because triggers are not active",
 };
 
-export const COOLING_DOWN: Condition = {
+export const COOLING_DOWN: OwnCondition = {
   status: "False",
   reason: "ScalerCooldown",
   message: "Scaler cooling down because triggers are not active",
 };
 
 /** Active while a deactivation waits for its turn in the cluster. Clauses: R59. */
-export function toDeactivationHeld(message: string): Condition {
+export function toDeactivationHeld(message: string): OwnCondition {
   return { status: "False", reason: "DeactivationHeld", message };
 }
 
 /** The condition Fallback. */
-export function toFallback(isFallenBack: boolean): Condition {
+export function toFallback(isFallenBack: boolean): OwnCondition {
   return isFallenBack
     ? {
       status: "True",
@@ -97,28 +103,28 @@ export function toFallback(isFallenBack: boolean): Condition {
     : { status: "False", reason: "NoFallbackFound", message: "No fallbacks are active on this scaled object" };
 }
 
-export const PAUSED: Condition = { status: "True", reason: "ScaledObjectPaused", message: PAUSED_MESSAGE };
+export const PAUSED: OwnCondition = { status: "True", reason: "ScaledObjectPaused", message: PAUSED_MESSAGE };
 
-export const UNPAUSED: Condition = {
+export const UNPAUSED: OwnCondition = {
   status: "False",
   reason: "ScaledObjectUnpaused",
   message: "pause annotation removed for ScaledObject",
 };
 
 /** AbleToScale if the target's scale could not be read. */
-export function toFailedGetScale(cause: string): Condition {
+export function toFailedGetScale(cause: string): OwnCondition {
   const message = `the HPA controller was unable to get the target's current scale: ${cause}`;
   return { status: "False", reason: "FailedGetScale", message };
 }
 
 /** AbleToScale if a write was refused or got no answer. */
-export function toFailedUpdateScale(cause: string): Condition {
+export function toFailedUpdateScale(cause: string): OwnCondition {
   const message = `the HPA controller was unable to update the target scale: ${cause}`;
   return { status: "False", reason: "FailedUpdateScale", message };
 }
 
 /** HPAActive while the scaling loop does nothing at idleReplicaCount. Clauses: R54. */
-export const IDLE_SCALING_DISABLED: Condition = {
+export const IDLE_SCALING_DISABLED: OwnCondition = {
   status: "True",
   reason: "ScalingDisabled",
   message: "scaling is disabled since the triggers are not active and the target has its idle replicas",
@@ -137,27 +143,27 @@ function formatInactive(message: string): string {
 }
 
 /** AbleToScale if no need was found. */
-export const GOT_SCALE: Condition = {
+export const GOT_SCALE: OwnCondition = {
   status: "True",
   reason: "SucceededGetScale",
   message: "the HPA controller was able to get the target's current scale",
 };
 
 /** HPAActive at 0 replicas: True, as in KEDA, and not False as in an HPA. */
-export const SCALING_DISABLED: Condition = {
+export const SCALING_DISABLED: OwnCondition = {
   status: "True",
   reason: "ScalingDisabled",
   message: "scaling is disabled since the replica count of the target is zero",
 };
 
 /** AbleToScale once a write of the scaling loop is accepted. Clauses: R91. */
-export function toRescaled(replicas: number): Condition {
+export function toRescaled(replicas: number): OwnCondition {
   const message = `the HPA controller was able to update the target scale to ${replicas}`;
   return { status: "True", reason: "SucceededRescale", message };
 }
 
 /** The condition HPAActive. */
-export function toHpaActive(metric: string): Condition {
+export function toHpaActive(metric: string): OwnCondition {
   const message = `the HPA was able to successfully calculate a replica count from ${metric}`;
   return { status: "True", reason: "HPAActive", message };
 }
@@ -165,7 +171,7 @@ export function toHpaActive(metric: string): Condition {
 export type Stabilization = "ScaleUpStabilized" | "ScaleDownStabilized";
 
 /** The condition AbleToScale; `null` = the windows change nothing. */
-export function toAbleToScale(by: Stabilization | null): Condition {
+export function toAbleToScale(by: Stabilization | null): OwnCondition {
   if (by === null) {
     return { status: "True", reason: "ReadyForNewScale", message: "recommended size matches current size" };
   }
@@ -179,7 +185,7 @@ const STABILIZED: Readonly<Record<Stabilization, string>> = {
 };
 
 /** The condition ScalingLimited. */
-export function toScalingLimited(limit: ScalingLimit | null): Condition {
+export function toScalingLimited(limit: ScalingLimit | null): OwnCondition {
   if (limit !== null) return { status: "True", reason: limit, message: LIMITS[limit] };
   const message = "the desired count is within the acceptable range";
   return { status: "False", reason: "DesiredWithinRange", message };

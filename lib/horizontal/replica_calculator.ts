@@ -7,7 +7,11 @@
 import type { ContainerFacts, PodFacts } from "../model/pod.ts";
 import type { PodMetric, PodReading, ProposalReport, RequestProblem } from "../model/replicas_decision.ts";
 import type { Behavior, MetricType, ResourceTarget } from "../model/scaled_object.ts";
+import type { ScaledObjectConditionReason } from "../model/meanings/conditions.ts";
 import type { Resource } from "../units/resources.ts";
+
+/** Why a metric has no value: a reason of the condition HPAActive. */
+type MetricFailure = Extract<ScaledObjectConditionReason, `FailedGet${string}Metric` | "InvalidMetricSourceType">;
 
 /** Replicas, or why there is not a number. */
 export type ReplicasProposal =
@@ -16,8 +20,7 @@ export type ReplicasProposal =
     /** Why it keeps replicas although one baseline alone would change them. */
     readonly hold?: "VerticalFirst" | "VerticalUp";
   })
-  /** `reason` is that of the condition HPAActive: FailedGetResourceMetric and the like. */
-  | { readonly kind: "failed"; readonly reason: string; readonly message: string };
+  | { readonly kind: "failed"; readonly reason: MetricFailure; readonly message: string };
 
 /** The result of one run. */
 export interface GroupsProposal {
@@ -219,7 +222,7 @@ type FailedProposal = Extract<ReplicasProposal, { readonly kind: "failed" }>;
 /** `decider`: the first of the largest proposals. `message` is for the condition HPAActive. */
 export type NeedResult =
   | { readonly kind: "need"; readonly need: number; readonly decider: ComputedProposal; readonly index: number }
-  | { readonly kind: "invalid"; readonly reason: string; readonly message: string; readonly cause: string };
+  | { readonly kind: "invalid"; readonly reason: MetricFailure; readonly message: string; readonly cause: string };
 
 /**
  * A failed metric may have asked for more, so with a failure replicas never fall.
@@ -242,7 +245,7 @@ export function chooseNeed(proposals: readonly ReplicasProposal[], replicas: num
   return { kind: "invalid", reason, message: `the HPA was unable to compute the replica count: ${message}`, cause };
 }
 
-const NO_METRIC = { reason: "InvalidMetricSourceType", message: "there is no metric" };
+const NO_METRIC = { reason: "InvalidMetricSourceType", message: "there is no metric" } as const;
 
 /** Fractions of the target, as doubles. */
 export interface Tolerance {

@@ -217,11 +217,13 @@ async function readRequest(namespace: string): Promise<number | null> {
   return readSpecSize(await readPod({ namespace, name: "web" }), "main")["cpu.requests"];
 }
 
+const SCALE_UP = { kind: "PodResourceAutoscaler", about: "web", reason: "PodResourceAutoscalerScaleUp" } as const;
+
 async function waitForAllTold(namespace: string): Promise<void> {
   const { status } = await waitForLastChange({ namespace, name: "web" }, "cpu.requests 10m -> 20m");
   assertEquals(status?.lastScaleAction, "scaleUp");
   await waitFor("the event", async () => {
-    return (await readEvents(namespace, { about: "web", reason: "PodResourceAutoscalerScaleUp" })).length === 1;
+    return (await readEvents(namespace, SCALE_UP)).length === 1;
   });
 }
 

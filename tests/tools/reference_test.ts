@@ -2,7 +2,14 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "#assert";
 import { Validator } from "@cfworker/json-schema";
 import { FLAGS } from "../../lib/cli/run/flags.ts";
+import { type DescribedFamily, ERROR_REASONS, FAMILIES, REPLICA_FAMILIES } from "../../lib/daemon/metrics/families.ts";
 import { LINT_RULES } from "../../lib/model/lint_rules.ts";
+import type { AutoscalerConditionReason, ScaledObjectConditionReason } from "../../lib/model/meanings/conditions.ts";
+import { EVENT_MEANINGS } from "../../lib/model/meanings/events.ts";
+import { SIZE_MEANINGS } from "../../lib/model/meanings/sizes.ts";
+import { AUTOSCALER_REASONS, BLOCK_REASONS, HOLD_REASONS, NOTICES, RESIZE_REASONS } from "../../lib/model/reasons.ts";
+import { REPLICAS_NOTICES, REPLICAS_REASONS } from "../../lib/model/replicas_decision.ts";
+import { CONDITION_TYPES } from "../../lib/model/replicas_state.ts";
 import { parse, parseAll } from "../../lib/runtime/yaml.ts";
 import { type Crd, toApiPage } from "../../tools/reference/api.ts";
 import { toCliPage, toFlagsPage } from "../../tools/reference/cli.ts";
@@ -10,6 +17,8 @@ import { fillPage } from "../../tools/reference/evidence.ts";
 import { listValues, toHelmPage } from "../../tools/reference/helm_values.ts";
 import { toJsonSchema, toSchemaPath } from "../../tools/reference/json_schema.ts";
 import { toAnchor, toSentence, toTable } from "../../tools/reference/markdown.ts";
+import { toMetricsPage } from "../../tools/reference/metrics.ts";
+import { toReasonsPage } from "../../tools/reference/reasons.ts";
 import { readProgram } from "../support/completions.ts";
 import { readLeaves } from "../support/chart_flips.ts";
 
@@ -44,6 +53,52 @@ Deno.test("the pages have every command, every flag of a command, and every flag
   for (const { flag, variable } of Object.values(FLAGS)) {
     assertMatch(flags, new RegExp(`^\\| \`${flag}( [^\`]+)?\` \\| .*variable \`${variable}\``, "m"));
   }
+});
+
+Deno.test("the pages have every reason, condition, event and metric, each with what to do", () => {
+  const reasons = toReasonsPage();
+  const tables = [
+    HOLD_REASONS,
+    BLOCK_REASONS,
+    RESIZE_REASONS,
+    REPLICAS_REASONS,
+    AUTOSCALER_REASONS,
+    CONDITION_TYPES,
+    ERROR_REASONS,
+    Object.keys(NOTICES),
+    Object.keys(REPLICAS_NOTICES),
+  ];
+  const rows = reasons.split("\n").filter((line) => line.startsWith("| `"));
+  for (const word of tables.flat()) {
+    const own = rows.filter((row) => row.startsWith(`| \`${word}\` |`));
+    assert(own.length > 0, word);
+    for (const row of own) assertMatch(row, /[.]( \| (no|yes|if it lasts 15 min))? \|$/);
+  }
+  const metrics = toMetricsPage();
+  for (const { name, help, labels, use } of [...Object.values(FAMILIES), ...Object.values(REPLICA_FAMILIES)]) {
+    const row = metrics.split("\n").find((line) => line.startsWith(`| \`${name}\` |`)) ?? "";
+    assertStringIncludes(row, labels.map((label) => `\`${label}\``).join(", "));
+    for (const text of [help, use]) assertStringIncludes(row, text.replaceAll("|", "\\|"));
+    // Each entry says whether to alert.
+    assertMatch(use, /[aA]lert/, name);
+  }
+});
+
+Deno.test("a word without an entry does not type-check", () => {
+  // @ts-expect-error: a reason about sizes is missing
+  const sizes: typeof SIZE_MEANINGS = { InBand: SIZE_MEANINGS.InBand };
+  // @ts-expect-error: an event is missing
+  const events: typeof EVENT_MEANINGS = { ScaleUp: EVENT_MEANINGS.ScaleUp };
+  // @ts-expect-error: no entry has this word
+  const reasons: AutoscalerConditionReason | ScaledObjectConditionReason = "Unheard";
+  // @ts-expect-error: a family says what it is for
+  const family: DescribedFamily = { kind: "gauge", name: "a", help: "A", labels: [] };
+  assertEquals([Object.keys(sizes), Object.keys(events), reasons, family.use], [
+    ["InBand"],
+    ["ScaleUp"],
+    "Unheard",
+    undefined,
+  ]);
 });
 
 Deno.test("the page of values has every value of the chart", async () => {

@@ -6,6 +6,8 @@ import { fillPage, hasMarks } from "./evidence.ts";
 import { toHelmPage } from "./helm_values.ts";
 import { toJsonSchema, toSchemaPath } from "./json_schema.ts";
 import { toLintPage } from "./lint_rules.ts";
+import { toMetricsPage } from "./metrics.ts";
+import { toReasonsPage } from "./reasons.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -24,6 +26,8 @@ export async function generatePages(): Promise<Map<string, string>> {
     ["docs/reference/flags.md", toFlagsPage()],
     ["docs/reference/helm-values.md", toHelmPage(values, schema)],
     ["docs/reference/lint-rules.md", toLintPage()],
+    ["docs/reference/metrics.md", toMetricsPage()],
+    ["docs/reference/reasons.md", toReasonsPage()],
     ...crds.map((crd) => [toSchemaPath(crd), toJsonSchema(crd)] as const),
     ...await fillPages(),
   ]);

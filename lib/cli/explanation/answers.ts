@@ -4,85 +4,12 @@
  * The second line, the origin, says where the present size comes from. Reasons are written as plain words, with the
  * name that conditions, events and metrics use in brackets.
  */
+import { REPLICAS_MEANINGS } from "../../model/meanings/replicas.ts";
+import { SIZE_MEANINGS } from "../../model/meanings/sizes.ts";
 import { PASSING_REASONS } from "../../model/reasons.ts";
-import type { ReplicasReason } from "../../model/replicas_decision.ts";
 import { resourceOf } from "../../units/resources.ts";
 import { formatAge, formatAgo, formatClock, formatCount, formatSize, formatWait } from "../terminal/numbers.ts";
-import type {
-  ContainerExplanation,
-  PodExplanation,
-  SizeReason,
-  TrialExplanation,
-  WorkloadExplanation,
-} from "./explanation.ts";
-
-/** Why a container keeps its size, as the end of a sentence. */
-export const SIZE_WORDS: Readonly<Record<SizeReason, string>> = {
-  Warmup: "there is no usage of the present size yet",
-  StreakShort: "too few samples in a row ask for one",
-  InBand: "usage is between the thresholds",
-  AtBound: "it is at its bound",
-  AtTarget: "it has the computed size",
-  MetricsUnavailable: "its usage is not known",
-  BaselineUnavailable: "it has no request or limit to compare usage with",
-  NotRunning: "the container is not running",
-  NotOwner: "another autoscaler sizes this container",
-  Cooldown: "the cooldown after the last resize is not over",
-  Delay: "the delay after its start is not over",
-  NotReady: "it is not ready yet",
-  ResizeInProgress: "the kubelet is still applying a resize of the pod",
-  ResizeDeferred: "the kubelet has deferred a resize of the pod",
-  ResizeInfeasible: "its node is too small for the last resize",
-  ResizeError: "the kubelet could not apply the last resize",
-  QoSInvariantBlocked: "the pod's QoS class would change",
-  MemoryInUse: "the memory is in use",
-  ScaleDownWindow: "usage was not low for the whole scale-down window",
-  RestartRequired: "it would restart the container",
-  CrashLoop: "the container crashed or was killed a short time ago",
-  ScaleInPending: "the workload will have fewer pods soon",
-  MaxUnavailable: "too many pods of the workload are unavailable",
-  DisruptionBudget: "a PodDisruptionBudget allows no restart now",
-  NodeCapacity: "its node has not enough left",
-  Quota: "a ResourceQuota has not enough left",
-  LimitRange: "a LimitRange does not allow it",
-  Rights: "podfit has no right to resize it",
-  Invalid: "the API server refused this size",
-  Unsupported: "the cluster does not support this resize",
-  RetryLater: "the API server asked to wait",
-  DryRun: "podfit runs with --dry-run",
-};
-
-/** Why a workload keeps its replicas or gets others, as the end of a sentence. */
-const REPLICAS_WORDS: Readonly<Record<ReplicasReason, string>> = {
-  ScaledOut: "the triggers ask for more",
-  ScaledIn: "the triggers ask for fewer",
-  Activated: "a trigger is active",
-  Deactivated: "no trigger is active",
-  WithinTolerance: "the triggers are within the tolerance of their targets",
-  ScaleUpStabilized: "a lower number was enough within the scale-up window",
-  ScaleDownStabilized: "a higher number was needed within the scale-down window",
-  ScaleUpLimit: "behavior.scaleUp allows no more in this time",
-  ScaleDownLimit: "behavior.scaleDown allows no fewer in this time",
-  TooManyReplicas: "maxReplicaCount is reached",
-  TooFewReplicas: "minReplicaCount is reached",
-  ScalingDisabled: "its target has 0 replicas and no trigger is active",
-  ScalerCooldown: "cooldownPeriod is not over",
-  DeactivationHeld: "many workloads have gone to zero within this minute",
-  Idle: "no trigger is active",
-  VerticalFirst: "its pods grow in place first",
-  VerticalUp: "the CPU limits of its pods go up first",
-  MetricInvalid: "a metric cannot be computed",
-  TriggerFailed: "a trigger cannot be read",
-  TriggerEmpty: "a trigger has no value",
-  OtherHPA: "a HorizontalPodAutoscaler scales it too",
-  AmbiguousSelector: "another workload selects the same pods",
-  Conflict: "another ScaledObject has the same target",
-  Paused: "it is paused",
-  DryRun: "podfit runs with --dry-run",
-  InvalidSpec: "its ScaledObject is invalid",
-  TargetNotFound: "its target does not exist",
-  Rights: "podfit has not the right to scale it",
-};
+import type { ContainerExplanation, PodExplanation, TrialExplanation, WorkloadExplanation } from "./explanation.ts";
 
 /** The two sentences above the details. `origin` is empty where nothing is known of it. */
 interface Answer {
@@ -130,14 +57,16 @@ function formatPresent(one: ContainerExplanation, { unknown, now }: Pod): string
   const { reason } = decision;
   const wanted = trials.find(({ isWanted }) => isWanted);
   if (wanted === undefined) {
-    return `podfit wants no change${PASSING_REASONS.has(reason) ? " yet" : ""}: ${SIZE_WORDS[reason]} (${reason}).`;
+    return `podfit wants no change${PASSING_REASONS.has(reason) ? " yet" : ""}: ${
+      SIZE_MEANINGS[reason].means
+    } (${reason}).`;
   }
   const failed = wanted.gates.filter(({ passes }) => !passes);
   // What has no end says more than a cooldown that ends before it.
   const endless = earliest === null ? failed.filter(({ until }) => until === null) : [];
   const all = [...endless.flatMap((one) => one.reason ?? []), reason, ...failed.flatMap((one) => one.reason ?? [])];
   const reasons = [...new Set(all)].slice(0, MAX_REASONS);
-  const why = reasons.map((one) => `${SIZE_WORDS[one]} (${one})`).join("; ");
+  const why = reasons.map((one) => `${SIZE_MEANINGS[one].means} (${one})`).join("; ");
   return `podfit wants ${listWanted(one, wanted)}. ${formatBlock(earliest, now)}: ${why}.`;
 }
 
@@ -211,7 +140,7 @@ function formatReplicas(one: Workload): string {
   if (Paused?.status === "True") return `It is paused: ${Paused.message}.`;
   if (Ready?.status === "False") return `podfit does not scale it: ${Ready.message} (${Ready.reason}).`;
   if (reason === null) return message === "" ? "Nothing has been computed yet." : `${message}.`;
-  const why = `${REPLICAS_WORDS[reason]} (${reason})`;
+  const why = `${REPLICAS_MEANINGS[reason].means} (${reason})`;
   if (desired !== null && desired !== replicas) {
     const asked = need === null || need === desired ? "" : `; the triggers ask for ${need}`;
     return `podfit wants ${desired}: ${why}${asked}.`;

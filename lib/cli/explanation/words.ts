@@ -1,4 +1,5 @@
 /** An explanation as text for people: the answer first, then the details of each container, trigger and pod. */
+import { SIZE_MEANINGS } from "../../model/meanings/sizes.ts";
 import { RESIZE_UNIT, resourceOf } from "../../units/resources.ts";
 import {
   formatAge,
@@ -11,7 +12,6 @@ import {
 } from "../terminal/numbers.ts";
 import type { Text } from "../terminal/output.ts";
 import { breakLines, formatTable, type TextOptions } from "../terminal/text.ts";
-import { SIZE_WORDS } from "./answers.ts";
 import { describeRules } from "./explain_workload.ts";
 import type {
   ContainerExplanation,
@@ -147,7 +147,7 @@ function describeFailed({ reason, message, until }: Check, now: number): string 
 
 /** The reason alone: a message would be about a size that nothing asks for. */
 function describeShort({ reason, until }: Check, now: number): string {
-  const words = reason === null ? "" : SIZE_WORDS[reason];
+  const words = reason === null ? "" : SIZE_MEANINGS[reason].means;
   return `${words} (${reason}${until === null ? "" : `, until ${formatClock(until, now)}`})`;
 }
 

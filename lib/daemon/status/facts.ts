@@ -5,7 +5,7 @@
 import type { Action, Autoscaler } from "../../model/autoscaler.ts";
 import { isOfSidecar } from "../../model/ownership.ts";
 import { findContainer, isResized, type PodFacts } from "../../model/pod.ts";
-import { formatProblems, type NoticeName } from "../../model/reasons.ts";
+import { formatProblems, type LimitReason, type NoticeName } from "../../model/reasons.ts";
 import type { PodState, ReadableState } from "../../model/state.ts";
 import { toEffectivePolicy } from "../../resources/pod_resource_autoscaler/profiles.ts";
 import {
@@ -198,7 +198,7 @@ export function createCountLimited(readStanding: (uid: string) => ReadableState 
 
 const NO_REASONS: ReadonlyMap<string, number> = new Map();
 
-function findLimitReason(autoscaler: Autoscaler, state: ReadableState | null): string | null {
+function findLimitReason(autoscaler: Autoscaler, state: ReadableState | null): LimitReason | null {
   if (state === null) return null;
   for (const view of listViewsOf(autoscaler, getStateFor(autoscaler, state))) {
     const reason = findScaleUpLimit(view);

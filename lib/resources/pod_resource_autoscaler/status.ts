@@ -4,7 +4,8 @@
  * It is level-based: computed as a whole each time, and written when it differs.
  */
 import { type Action, EVERY_CONTAINER } from "../../model/autoscaler.ts";
-import { formatProblems } from "../../model/reasons.ts";
+import type { AUTOSCALER_CONDITIONS, AutoscalerConditionReason } from "../../model/meanings/conditions.ts";
+import { formatProblems, type LimitReason } from "../../model/reasons.ts";
 import { RESOURCE_FIELDS, type Resources } from "../../units/resources.ts";
 import type { LabelSelector } from "../../units/selector.ts";
 import { formatTime } from "../../units/time.ts";
@@ -129,7 +130,7 @@ export function describeContainer({ containerName }: Pick<StatusFacts, "containe
 /** Pods whose scale-ups are held by a reason that needs an administrator: the condition Limited. */
 export interface LimitFacts {
   /** The first such pod; `null` = none. */
-  readonly first: { readonly pod: string; readonly reason: string } | null;
+  readonly first: { readonly pod: string; readonly reason: LimitReason } | null;
   /** How many pods are held, by reason. */
   readonly reasons: ReadonlyMap<string, number>;
 }
@@ -169,7 +170,10 @@ const MAX_SELECTOR_BYTES = 4096;
 
 const MAX_CLOCK_SKEW_MS = 60_000;
 
-type ConditionVerdict = Pick<Condition, "type" | "status" | "reason" | "message">;
+interface ConditionVerdict extends Pick<Condition, "status" | "message"> {
+  readonly type: keyof typeof AUTOSCALER_CONDITIONS;
+  readonly reason: AutoscalerConditionReason | LimitReason;
+}
 
 /** Returns Unknown if the list is stale. The text does not depend on how long. */
 function toUnknownIfStale(verdict: ConditionVerdict, { stale }: StatusFacts): ConditionVerdict {
@@ -265,18 +269,10 @@ interface LimitedFacts {
   readonly isNodeLocal: boolean;
 }
 
-/** The condition, without its times. */
-interface LimitedVerdict {
-  readonly type: "Limited";
-  readonly status: "True" | "False" | "Unknown";
-  readonly reason: string;
-  readonly message: string;
-}
-
 /** Returns the condition Limited, with the reason of the first pod that is held. */
 function computeLimited(
   { paused, tracked, limits: { first, reasons }, isNodeLocal }: LimitedFacts,
-): LimitedVerdict {
+): ConditionVerdict {
   const type = "Limited";
   if (paused) return { type, status: "Unknown", reason: "Paused", message: "spec.paused is true" };
   if (tracked === 0) return { type, status: "Unknown", reason: "NoPods", message: "no pod is tracked" };

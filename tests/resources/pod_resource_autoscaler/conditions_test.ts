@@ -1,4 +1,6 @@
 import { assert, assertEquals } from "#assert";
+import { AUTOSCALER_CONDITION_MEANINGS } from "../../../lib/model/meanings/conditions.ts";
+import { LIMIT_REASONS } from "../../../lib/model/reasons.ts";
 import {
   type AutoscalerStatus,
   nextStatus,
@@ -219,4 +221,25 @@ Deno.test("nextStatus() repeats no selector of more than 4 KiB", () => {
   const statusOf = (count: number) => nextStatus({}, { ...FACTS, selector: selectorOf(count) }, START);
   assertEquals(statusOf(60).effectiveSelector, selectorOf(60));
   assertEquals(statusOf(70).effectiveSelector, undefined);
+});
+
+Deno.test("nextStatus() sets each reason only where its entry for people says so", () => {
+  const facts: Partial<StatusFacts>[] = [
+    ...Object.values(ROWS).map((row) => row.facts),
+    ...(["TooLarge", "TooMany", "OverBudget", "NamespaceExcluded"] as const)
+      .map((reason) => ({ problems: [{ path: "spec", message: "bad", reason }] })),
+    { stale: "pods" },
+    { isNodeLocal: true, isUsageElsewhere: true },
+    { lastScale: { ...UP, action: "scaleDown" } },
+    { limits: { first: { pod: "web-1", reason: "AtBound" }, reasons: new Map([["AtBound", 1]]) } },
+  ];
+  const seen = new Set<string>();
+  for (const one of facts) {
+    for (const { type, status, reason } of nextStatus({}, { ...FACTS, ...one }, START).conditions ?? []) {
+      if (LIMIT_REASONS.some((limit) => limit === reason)) continue;
+      seen.add(`${reason} ${type}=${status}`);
+    }
+  }
+  const entries = Object.entries(AUTOSCALER_CONDITION_MEANINGS);
+  assertEquals(seen, new Set(entries.flatMap(([reason, entry]) => entry.in.map((where) => `${reason} ${where}`))));
 });
