@@ -101,3 +101,14 @@ for (const [sentence, status, loads, limit, events] of NODES) {
     assertEquals(run.events, events);
   });
 }
+
+for (const [mode, podEvents] of [["apply", ["web-1 OOMKilled x1"]], ["recommend", []]] as const) {
+  Deno.test(`createDaemon() writes an OOM kill without an answer on the pod as mode ${mode} asks (L58)`, async () => {
+    const policy = { ...MEMORY, memory: { ...MEMORY.memory, oom: "ignore" }, pollInterval: "5s" };
+    await using run = new Run({ autoscalers: [autoscalerObject({ mode, policy })] });
+    await run.advance(30);
+    await kill(run);
+    await run.advance(30);
+    assertEquals([run.events, run.podEvents], [["OOMKilled x1"], podEvents]);
+  });
+}

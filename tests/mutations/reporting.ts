@@ -59,7 +59,7 @@ export const REPORTING: Mutations = {
       in: "createPodEventSink",
       find: 'autoscaler?.mode === "apply"',
       replace: "autoscaler !== undefined",
-      test: "mode recommend writes no event on a pod (L58)",
+      test: "createDaemon() writes an OOM kill without an answer on the pod as mode recommend asks (L58)",
     },
     {
       breaks: "does not limit the events of a pod",
