@@ -131,15 +131,39 @@ Deno.test("tests name only clauses that the contract has, each once", async () =
   assertEquals(named.filter(({ id }) => !clauses.includes(id)), []);
 });
 
-Deno.test("each row of SECURITY.md's table of what is defended names tests that exist", async () => {
+Deno.test("each sentence of what SECURITY.md says is defended names tests by file and title, and these exist", async () => {
   const text = await readText("SECURITY.md");
-  const rows = tableOf(text, "| who | what they may try | what holds it | shown by |");
+  const rows = tableOf(text, "| who | what they may try |");
   assert(rows.length > 20, `${rows.length} rows`);
-  const namesTests = (row: string) => listCode(row.split(" | ").at(-1) ?? "").filter(isTest).length > 0;
-  assertEquals(rows.filter((row) => !namesTests(row)), [], "rows without a test in their last column");
+  const cells = rows.map((row) => row.split(" | ").at(-1)?.replace(/ \|$/, "") ?? "");
+  assertEquals(cells.flatMap(listUnmarked), [], "sentences that do not end with the numbers of tests");
+  const used = new Set(cells.flatMap((cell) => [...cell.matchAll(MARK)].map(([, number]) => number)));
+  const tests = [...text.matchAll(/^(\d+)\. `(tests\/[\w./-]+_test\.ts)`: (.+)$/gm)];
+  assertEquals(new Set(tests.map(([, number]) => number)), used, "numbers of the table and of the list of tests");
+  for (const [, , file = "", title = ""] of tests) {
+    const source = await readText(file);
+    assert(
+      [`"${title}"`, `\`${title}\``].some((one) => source.includes(`(${one}`) || source.includes(`  ${one},`)),
+      title,
+    );
+  }
   const files = new Set((await listTexts()).map(({ file }) => file));
   const named = text.match(/\btests\/[\w./-]+\.ts\b/g) ?? [];
   assertEquals(named.filter((file) => !files.has(file)), []);
+});
+
+const MARK = /\[(\d+)\]/g;
+
+/** The sentences of a cell that do not end as in `It waits [3] [4].` */
+function listUnmarked(cell: string): readonly string[] {
+  return cell.split(/(?<=\.)\s+/).filter((sentence) => !/[^\]\s]( \[\d+\])+\.$/.test(sentence));
+}
+
+Deno.test("listUnmarked() finds a sentence without tests between others, and an empty cell", () => {
+  assertEquals(listUnmarked("A waits [1]. B goes [2] [3]."), []);
+  assertEquals(listUnmarked("A waits [1]. B goes. C comes [2]."), ["B goes."]);
+  assertEquals(listUnmarked("A waits [1]. [2]."), ["[2]."]);
+  assertEquals(listUnmarked(""), [""]);
 });
 
 interface Project {
@@ -191,10 +215,6 @@ function tableOf(markdown: string, start: string): readonly string[] {
   assert(first >= 0, `no table begins with "${start}"`);
   const length = lines.slice(first).findIndex((line) => !line.startsWith("|"));
   return lines.slice(first + 2, length < 0 ? undefined : first + length);
-}
-
-function isTest(path: string): boolean {
-  return /^tests\/.+_test\.ts$/.test(path);
 }
 
 /** What stands in backquotes. */
