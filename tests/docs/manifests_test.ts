@@ -3,6 +3,8 @@ import { assert, assertEquals } from "#assert";
 import { Validator } from "@cfworker/json-schema";
 import { lintManifests } from "../../lib/cli/lint/lint_files.ts";
 import { parseAll } from "../../lib/runtime/yaml.ts";
+import { listBlocks } from "../../tools/docs/markdown.ts";
+import { listPages } from "../support/doc_pages.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const SCHEMAS: Readonly<Record<string, string>> = {
@@ -13,7 +15,7 @@ const SCHEMAS: Readonly<Record<string, string>> = {
 };
 
 Deno.test("podfit lint has no error and no warning for any manifest of the documentation", async () => {
-  const blocks = await listBlocks();
+  const blocks = await listYaml();
   const checked = blocks.filter(({ text }) => listObjects(text).some(({ kind = "" }) => kind in SCHEMAS));
   assert(checked.length > 15, `${checked.length} manifests`);
   for (const { file, text } of checked) assertEquals(listFaults(text), [], `${file}:\n${text}`);
@@ -25,7 +27,7 @@ Deno.test("every YAML block of the documentation can be parsed, and its objects 
     const schema = JSON.parse(await Deno.readTextFile(new URL(`crds/schemas/${path}.json`, ROOT)));
     validators.set(kind, new Validator(schema, "7", false));
   }
-  for (const { file, text } of await listBlocks()) {
+  for (const { file, text } of await listYaml()) {
     for (const object of listObjects(text)) {
       assertEquals(validators.get(object.kind ?? "")?.validate(object).errors ?? [], [], `${file}:\n${text}`);
     }
@@ -35,7 +37,7 @@ Deno.test("every YAML block of the documentation can be parsed, and its objects 
 Deno.test("the chart takes the values that the documentation shows", async () => {
   const schema = JSON.parse(await Deno.readTextFile(new URL("deploy/helm/values.schema.json", ROOT)));
   const validator = new Validator(schema, "2020-12", false);
-  const blocks = (await listBlocks()).filter(({ text }) => listObjects(text).some((one) => isValues(one, schema)));
+  const blocks = (await listYaml()).filter(({ text }) => listObjects(text).some((one) => isValues(one, schema)));
   assert(blocks.length > 3, `${blocks.length} blocks`);
   for (const { file, text } of blocks) {
     for (const values of listObjects(text)) assertEquals(validator.validate(values).errors, [], `${file}:\n${text}`);
@@ -45,8 +47,8 @@ Deno.test("the chart takes the values that the documentation shows", async () =>
 Deno.test("a block with an invalid value is found, also within a list", () => {
   const page =
     "1. Write:\n\n   ```yaml\n   kind: PodResourceAutoscaler\n   spec: {profile: fast}\n   ```\n\n```yaml\na: 1\n```\n";
-  const [first = "", second] = toBlocks(page);
-  assertEquals([first, second], ["kind: PodResourceAutoscaler\nspec: {profile: fast}", "a: 1"]);
+  const [first = "", second] = toYaml(page);
+  assertEquals([first, second], ["kind: PodResourceAutoscaler\nspec: {profile: fast}\n", "a: 1\n"]);
   assert(listFaults(first).some((message) => message.includes('"fast"')));
 });
 
@@ -60,28 +62,13 @@ interface Block {
   readonly text: string;
 }
 
-async function listBlocks(): Promise<readonly Block[]> {
-  const found: Block[] = [];
-  const folders = ["docs/"];
-  const files = ["README.md"];
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for await (const { name, isDirectory } of Deno.readDir(new URL(folder, ROOT))) {
-      if (isDirectory) folders.push(`${folder}${name}/`);
-      else if (name.endsWith(".md")) files.push(folder + name);
-    }
-  }
-  for (const file of files) {
-    const text = await Deno.readTextFile(new URL(file, ROOT));
-    found.push(...toBlocks(text).map((block) => ({ file, text: block })));
-  }
-  return found;
+async function listYaml(): Promise<readonly Block[]> {
+  return (await listPages()).flatMap(({ file, text }) => toYaml(text).map((block) => ({ file, text: block })));
 }
 
-/** The YAML blocks of a page, without the indentation that a list gives them. */
-function toBlocks(page: string): readonly string[] {
-  return [...page.matchAll(/^( *)```ya?ml\n([^]*?)\n\1```$/gm)].map(([, indent = "", text = ""]) =>
-    text.split("\n").map((line) => line.startsWith(indent) ? line.slice(indent.length) : line).join("\n")
-  );
+/** The YAML blocks of a page. */
+function toYaml(page: string): readonly string[] {
+  return listBlocks(page).filter(({ language }) => language === "yaml").map(({ text }) => text);
 }
 
 function listObjects(text: string): readonly { readonly kind?: string }[] {

@@ -27,14 +27,15 @@ export const FOLDERS: Readonly<Record<string, { readonly max: number; readonly n
     names: [
       ...["recommend-mode", "choose-a-policy", "jvm", "nodejs", "python", "postgresql", "batch-and-queues", "sidecars"],
       ...["from-vpa", "from-hpa", "from-keda", "from-kedify-agent", "gitops", "many-tenants", "metrics-over-tls"],
-      ...["lint-in-ci", "report-a-bug"],
+      ...["lint-in-ci", "report-a-bug", "editor-schemas"],
     ],
   },
+  "docs/evidence": { max: Infinity, names: ["README", "quality", "chaos", "scale", "results"] },
   "docs/reference": {
     max: Infinity,
     names: [
       ...["api", "reasons", "metrics", "cli", "flags", "helm-values", "lint-rules", "keda-support"],
-      "kedify-differences",
+      ...["kedify-differences", "explain", "records", "simulate"],
     ],
   },
 };
