@@ -309,7 +309,6 @@ export interface components {
               consecutiveSamples?: number;
               cooldown?: string;
               targetUtilization?: number;
-              window?: string;
             };
             scaleUpThreshold?: number;
             targetUtilization?: number;
@@ -330,7 +329,6 @@ export interface components {
               consecutiveSamples?: number;
               cooldown?: string;
               targetUtilization?: number;
-              window?: string;
             };
             scaleUpThreshold?: number;
             targetUtilization?: number;
@@ -351,8 +349,6 @@ export interface components {
             scaleDown?: {
               consecutiveSamples?: number;
               cooldown?: string;
-              halfLife?: string;
-              percentile?: number;
               targetUtilization?: number;
               window?: string;
             };
@@ -361,7 +357,6 @@ export interface components {
               consecutiveSamples?: number;
               cooldown?: string;
               targetUtilization?: number;
-              window?: string;
             };
             scaleUpThreshold?: number;
             targetUtilization?: number;
@@ -374,8 +369,6 @@ export interface components {
             scaleDown?: {
               consecutiveSamples?: number;
               cooldown?: string;
-              halfLife?: string;
-              percentile?: number;
               targetUtilization?: number;
               window?: string;
             };
@@ -384,16 +377,11 @@ export interface components {
               consecutiveSamples?: number;
               cooldown?: string;
               targetUtilization?: number;
-              window?: string;
             };
             scaleUpThreshold?: number;
             targetUtilization?: number;
           };
           restartToShrink?: boolean;
-          scaleDown?: {
-            halfLife?: string;
-            percentile?: number;
-          };
         };
         pollInterval?: string;
         scaleDown?: {
@@ -404,7 +392,6 @@ export interface components {
         scaleUp?: {
           consecutiveSamples?: number;
           cooldown?: string;
-          window?: string;
         };
         /** @enum {string} */
         veto?: "all" | "resource";

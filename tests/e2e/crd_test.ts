@@ -4,12 +4,15 @@
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
 import { BAD_MANIFESTS } from "../support/bad_manifests.ts";
+import { parseAutoscaler } from "../../lib/resources/pod_resource_autoscaler/parse.ts";
 import { GOOD_MANIFESTS } from "../support/good_manifests.ts";
-import { toManifest } from "../support/manifests.ts";
+import { SIDE, toManifest } from "../support/manifests.ts";
 import { isNamed } from "./support/agreement.ts";
 import { eachRow, openDryRun } from "./support/dry_run.ts";
 import { kubectl, tryKubectl } from "./support/kubectl.ts";
 import { scenario } from "./support/needs.ts";
+
+const MEMORY_PERCENTILE = "spec.policy.memory.limits.scaleDown.percentile";
 
 scenario("C1 C7 L50 L54 the API server agrees with every row of the table", {
   async run({ namespace }) {
@@ -34,6 +37,29 @@ scenario("C7 bounds for another resource are refused even when unknown fields ar
     const answer = await server.ask(JSON.stringify(toManifest({ "spec.bounds": { storage: {} } })));
     assert(!answer.isAccepted);
     assertStringIncludes(answer.message, "spec.bounds: Required value: bounds must have cpu and/or memory");
+  },
+});
+
+/** Fields that exist elsewhere in a policy, and have no meaning here. */
+const DROPPED: Readonly<Record<string, readonly [value: unknown, unknown: string]>> = {
+  "spec.policy.scaleUp": [{ window: "15m" }, "spec.policy.scaleUp.window"],
+  "spec.policy.memory": [{ limits: { ...SIDE, scaleDown: { percentile: 95 } } }, MEMORY_PERCENTILE],
+};
+
+scenario("L54 kubectl refuses a window of scale-ups and a percentile of memory, other clients drop them", {
+  async run({ namespace }) {
+    await using strict = await openDryRun(namespace);
+    await using lax = await openDryRun(namespace, { fieldValidation: "Warn" });
+    for (const [path, [value, unknown]] of Object.entries(DROPPED)) {
+      const text = JSON.stringify(toManifest({ [path]: value }));
+      assertStringIncludes((await strict.ask(text)).message, `strict decoding error: unknown field "${unknown}"`);
+      const { isAccepted, object } = await lax.ask(text);
+      assert(isAccepted);
+      const parsed = parseAutoscaler(object);
+      assert(parsed.ok, "what is stored is valid");
+      const spec = JSON.stringify((object as { readonly spec: unknown }).spec);
+      assert(!spec.includes(unknown.slice(unknown.lastIndexOf(".") + 1)), spec);
+    }
   },
 });
 
@@ -111,6 +137,10 @@ scenario("kubectl explains a field", {
   async run() {
     const text = await kubectl(["explain", "podresourceautoscaler.spec.policy.cpu.requests.targetUtilization"]);
     assertMatch(text, /The utilization in percent after a resize \(1 to 100\)/);
+    const conditions = await kubectl(["explain", "podresourceautoscaler.status.conditions"]);
+    assertMatch(conditions.replaceAll(/\s+/g, " "), / Limited: a pod needs more than it can be given/);
+    // kubectl shows no default of a field, so its words have it.
+    assertMatch(await kubectl(["explain", "podresourceautoscaler.spec.mode"]), /apply \(the default\)/);
   },
 });
 

@@ -43,8 +43,12 @@ scenario("C2 C3 the API server takes null for absent and fills in the defaults",
     const defaults = {
       "spec.paused": false,
       "spec.priority": 0,
+      "spec.mode": "apply",
+      "spec.newPods": "template",
       "spec.policy.after": "containerReady",
       "spec.policy.delay": "15s",
+      "spec.policy.veto": "all",
+      "spec.policy.cpu.throttling": "measure",
     };
     for (const [path, value] of Object.entries(defaults)) {
       for (const json of ["null", undefined]) {

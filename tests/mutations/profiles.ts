@@ -133,24 +133,24 @@ export const PROFILES: Mutations = {
   L54: [
     {
       breaks: "takes a percentile of a memory side",
-      in: "parsePercentile",
-      find: "refusePercentile(down)",
-      replace: "void down",
+      in: "SCALE_DOWN_KEYS",
+      find: 'memory: [...SCALE_UP_KEYS, "window"]',
+      replace: 'memory: [...SCALE_UP_KEYS, "window", "percentile", "halfLife"]',
       test:
         "parseAutoscaler() names spec.policy.memory.limits.scaleDown.percentile when there is L54: a percentile of a memory side",
     },
     {
       breaks: "takes a percentile of memory",
       in: "parseMemory",
-      find: "if (down !== null) refusePercentile(down)",
-      replace: "void refusePercentile",
-      test: "parseAutoscaler() names spec.policy.memory.scaleDown.percentile when there is L54: a percentile of memory",
+      find: '"limits", "restartToShrink"',
+      replace: '"limits", "scaleDown", "restartToShrink"',
+      test: "parseAutoscaler() names spec.policy.memory.scaleDown when there is L54: a percentile of memory",
     },
     {
       breaks: "takes a window of scale-ups for nothing",
-      in: "parseScaleUp",
-      find: 'fields?.has("window")',
-      replace: "fields === null",
+      in: "SCALE_UP_KEYS",
+      find: '"cooldown"]',
+      replace: '"cooldown", "window"]',
       test:
         "parseAutoscaler() names spec.policy.cpu.requests.scaleUp.window when there is L54: both directions' windows of a side",
     },

@@ -72,7 +72,7 @@ export const RESOURCE: Mutations = {
         "                            stepPercent:\n                              description: >-\n                                The most that one resize changes the memory limit",
       replace:
         "                            percent:\n                              description: >-\n                                The most that one resize changes the memory limit",
-      test: "C3 C4 requests and limits of a resource, and both resources, have the same schema but for their words",
+      test: "C3 C4 all resource fields have the same schema but for their words, and a percentile for CPU alone (L54)",
     },
   ],
   C5: [

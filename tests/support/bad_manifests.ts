@@ -208,12 +208,12 @@ const BAD: readonly BadRow[] = [
   [
     "L54: a percentile of memory",
     { "spec.policy.memory": { limits: SIDE, scaleDown: { percentile: 95 } } },
-    "spec.policy.memory.scaleDown.percentile",
+    "spec.policy.memory.scaleDown",
   ],
   [
-    "L54: a half-life of memory",
-    { "spec.policy.memory": { limits: SIDE, scaleDown: { halfLife: "1h" } } },
-    "spec.policy.memory.scaleDown.halfLife",
+    "L54: a half-life of a memory side",
+    { "spec.policy.memory": { limits: { ...SIDE, scaleDown: { halfLife: "1h" } } } },
+    "spec.policy.memory.limits.scaleDown.halfLife",
   ],
   [
     "L54: a percentile of a memory side",

@@ -149,7 +149,6 @@ const GOOD: readonly GoodRow[] = [
     "spec.policy.cpu.requests.scaleDown": { halfLife: "24h" },
   }],
   ["a side's percentile", { "spec.policy.cpu.requests.scaleDown": { percentile: 90, halfLife: "30m" } }],
-  ["memory with an empty scaleDown", { "spec.policy.memory": { limits: SIDE, scaleDown: {} } }],
 ];
 
 export const GOOD_MANIFESTS: readonly GoodManifest[] = [

@@ -15,7 +15,7 @@ const SIDE_DOWNS = below(SIDES, ["scaleDown"]);
 const UPS = ["spec.policy.scaleUp", ...SIDE_UPS];
 const DOWNS = ["spec.policy.scaleDown", ...SIDE_DOWNS];
 const CPU_DOWNS = ["spec.policy.cpu.scaleDown", ...SIDE_DOWNS.filter((path) => path.includes("cpu"))];
-const MEMORY_DOWNS = ["spec.policy.memory.scaleDown", ...SIDE_DOWNS.filter((path) => path.includes("memory"))];
+const MEMORY_DOWNS = SIDE_DOWNS.filter((path) => path.includes("memory"));
 const RESOURCES = ["spec.policy.cpu", "spec.policy.memory", "spec.bounds.cpu", "spec.bounds.memory"];
 
 export const DURATIONS = [
@@ -27,8 +27,6 @@ export const WINDOWS = below(DOWNS, ["window"]);
 /** From 1m to 24h; in each place there is a percentile. */
 export const HALF_LIVES = below(CPU_DOWNS, ["halfLife"]);
 export const PERCENTILES = below(CPU_DOWNS, ["percentile"]);
-/** Fields that are known to be refused, so that somebody reads what to write instead. */
-export const REFUSED = [...below(UPS, ["window"]), ...below(MEMORY_DOWNS, ["percentile", "halfLife"])];
 export const QUANTITIES = below(BOUNDS, ["min", "max", "step"]);
 export const PERCENTS = [
   ...below(SIDES.filter((side) => side.endsWith("limits")), ["scaleUpThreshold", "scaleDownThreshold"]),
@@ -75,9 +73,14 @@ export const OBJECTS = [
   ...UPS,
   ...DOWNS,
   "spec.policy.cpu.scaleDown",
+];
+/** The last ones exist elsewhere: a scale-up has no window, and memory no percentile. */
+export const UNKNOWN = [
+  ...below(OBJECTS.filter((path) => path !== LABELS), ["bogus", "Min", "constructor", "a b"]),
+  ...below(UPS, ["window"]),
+  ...below(MEMORY_DOWNS, ["percentile", "halfLife"]),
   "spec.policy.memory.scaleDown",
 ];
-export const UNKNOWN = below(OBJECTS.filter((path) => path !== LABELS), ["bogus", "Min", "constructor", "a b"]);
 
 /**
  * Every side is there, so that each field has its place; the bounds are empty, for one alone contradicts none. A

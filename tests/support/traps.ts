@@ -47,7 +47,6 @@ export const SORTS: readonly Sort[] = [
     refused: [...value.NO_INTEGERS, "-1", "0", "49", "101", "2147483648"],
     accepted: ["50", "95", "100", "5e1"],
   },
-  { paths: field.REFUSED, refused: [...value.NO_STRINGS, `"1h"`, `""`, `"0s"`, "50", "0"] },
   {
     paths: field.QUANTITIES,
     refused: ["-1", "1.5", "-0.5", "true", "false", "[]", `["1"]`, "{}", "1e19", "1e400", ...value.NO_QUANTITIES],
@@ -146,7 +145,7 @@ export const SORTS: readonly Sort[] = [
     refused: ["1", "1.5", "true", `""`, `"a"`, "[]", "[{}]", `["a"]`],
     others: ["{}"],
   },
-  { paths: field.UNKNOWN, refused: ["1", "{}"] },
+  { paths: field.UNKNOWN, refused: ["1", "{}", `"1h"`] },
 ];
 
 export function* eachTrap(): Generator<Trap> {

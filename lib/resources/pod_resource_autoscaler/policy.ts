@@ -42,7 +42,7 @@ export function parsePolicy(spec: Fields, context: PolicyContext): Policy | null
   const inherited: InheritedPolicy = {
     consecutiveSamples,
     cooldownMs,
-    up: parseScaleUp(policy.object("scaleUp", ["consecutiveSamples", "cooldown", "window"])),
+    up: parseScaleUp(policy.object("scaleUp", ["consecutiveSamples", "cooldown"])),
     down: parseScaleDown(policy.object("scaleDown", ["consecutiveSamples", "cooldown", "window"])),
   };
   const resources = { ...context, inherited };
@@ -171,10 +171,8 @@ function parseMemory(
   policy: Fields,
   context: ResourcePolicyContext,
 ): Pick<Policy, "sides" | "restartToShrink" | "oom"> {
-  const memory = policy.object("memory", ["requests", "limits", "scaleDown", "restartToShrink", "oom"]);
+  const memory = policy.object("memory", ["requests", "limits", "restartToShrink", "oom"]);
   if (memory === null) return { sides: [], restartToShrink: false, oom: "raise" };
-  const down = memory.object("scaleDown", ["percentile", "halfLife"]);
-  if (down !== null) refusePercentile(down);
   return {
     sides: parseFieldPolicies(memory, { ...context, resource: "memory", percentile: null, windowMs: QUARTER_HOUR_MS }),
     restartToShrink: memory.boolean("restartToShrink") ?? false,
@@ -257,7 +255,7 @@ function parseFieldPolicy(fields: Fields, context: FieldPolicyContext): FieldPol
     cooldownMs: fields.durationMs("cooldown"),
   };
   const up = parseScaleUp(fields.object("scaleUp", SCALE_UP_KEYS));
-  const down = fields.object("scaleDown", SCALE_DOWN_KEYS);
+  const down = fields.object("scaleDown", SCALE_DOWN_KEYS[resourceOf(key)]);
   const downFields = parseScaleDown(down);
   return {
     key,
@@ -286,10 +284,6 @@ function toFieldBounds({ key, profile, bounds }: FieldPolicyContext): Bounds {
 
 /** Returns the values in `scaleUp`. It has no window, since a scale-up never waits for one. */
 function parseScaleUp(fields: Fields | null): DirectionValues {
-  if (fields?.has("window")) {
-    const cause = "only scaleDown has a window, a scale-up needs scaleUp.consecutiveSamples";
-    fields.report("window", `Cannot use window of scaleUp: ${cause}`);
-  }
   return { ...parseDirection(fields), windowMs: null };
 }
 
@@ -310,17 +304,13 @@ function parsePercentileFields(fields: Fields, outer: Percentile | null): Percen
   return null;
 }
 
-/** Reports a percentile of memory: a burst of two minutes an hour is invisible to it, and kills. Clauses: L4, L54. */
-function refusePercentile(fields: Fields): void {
-  for (const key of ["percentile", "halfLife"].filter((key) => fields.has(key))) {
-    const cause = "it is for CPU alone, memory rests on the peak of a window: set scaleDown.window";
-    fields.report(key, `Cannot use ${key} of memory: ${cause}`);
-  }
-}
+const SCALE_UP_KEYS = ["targetUtilization", "consecutiveSamples", "cooldown"];
 
-const SCALE_UP_KEYS = ["targetUtilization", "consecutiveSamples", "cooldown", "window"];
-
-const SCALE_DOWN_KEYS = [...SCALE_UP_KEYS, "percentile", "halfLife"];
+/** Memory has no percentile: a burst of two minutes an hour is invisible to it, and kills. Clauses: L4, L54. */
+const SCALE_DOWN_KEYS: Readonly<Record<Resource, readonly string[]>> = {
+  cpu: [...SCALE_UP_KEYS, "window", "percentile", "halfLife"],
+  memory: [...SCALE_UP_KEYS, "window"],
+};
 
 const HOUR_MS = 3_600_000;
 
@@ -354,10 +344,7 @@ function parseDirection(fields: Fields | null): Omit<DirectionValues, "windowMs"
 }
 
 function parsePercentile(down: Fields | null, { key, percentile }: FieldPolicyContext): ScaleDownPolicy["percentile"] {
-  if (down === null) return percentile;
-  if (resourceOf(key) === "cpu") return parsePercentileFields(down, percentile);
-  refusePercentile(down);
-  return null;
+  return down === null || resourceOf(key) !== "cpu" ? percentile : parsePercentileFields(down, percentile);
 }
 
 interface OuterPolicy {

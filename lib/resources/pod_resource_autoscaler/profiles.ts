@@ -1,8 +1,9 @@
 /**
  * The profiles latency, balanced and thrifty, as policies in the form of `spec.policy`.
  *
- * Fields of the manifest override those of the profile. `status.effectivePolicy` shows the result. `after` and `delay`
- * are not in a profile: the API server fills them in, so podfit cannot see who set them.
+ * Fields of the manifest override those of the profile. `status.effectivePolicy` shows the result. A field with a default
+ * in the definition, such as `after` or `veto`, is not in a profile: the API server fills it in, so podfit cannot see who
+ * set it.
  */
 import type { Autoscaler, DirectionPolicy, FieldPolicy, ProfileName } from "../../model/autoscaler.ts";
 import { DEFAULT_MAX_UNAVAILABLE, formatMaxUnavailable } from "../../model/disruption.ts";

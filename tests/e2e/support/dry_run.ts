@@ -21,7 +21,7 @@ export interface DryRun extends AsyncDisposable {
 
 export async function openDryRun(
   namespace: string,
-  { fieldValidation = "Strict" }: { readonly fieldValidation?: "Strict" | "Ignore" } = {},
+  { fieldValidation = "Strict" }: { readonly fieldValidation?: "Strict" | "Warn" | "Ignore" } = {},
 ): Promise<DryRun> {
   const server = await backend().connect();
   const path = `/apis/keda.kedify.io/v1alpha1/namespaces/${namespace}/podresourceautoscalers`;

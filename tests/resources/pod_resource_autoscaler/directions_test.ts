@@ -84,12 +84,18 @@ Deno.test("parseAutoscaler() reads what the law adds, and gives its defaults wit
 });
 
 Deno.test("parseAutoscaler() says what to write instead of what it refuses (L54)", () => {
-  const memory = (fields: unknown) => ({ "spec.policy.memory": { limits: SIDE, scaleDown: fields } });
+  const memory = (scaleDown: unknown) => ({ "spec.policy.memory": { limits: { ...SIDE, scaleDown } } });
   const cases: readonly (readonly [Edits, string])[] = [
     [{ "spec.profile": "fast" }, `Cannot use "fast" as profile: must be one of latency, balanced, thrifty`],
-    [memory({ percentile: 95 }), "Cannot use percentile of memory: it is for CPU alone, memory rests on the peak of a"],
+    [
+      memory({ percentile: 95 }),
+      `Cannot use field "percentile": only targetUtilization, consecutiveSamples, cooldown, window`,
+    ],
     [{ "spec.policy.scaleDown": { window: "25h" } }, `Cannot use "25h" as window: must be at most 24h`],
-    [{ "spec.policy.scaleUp": { window: "1h" } }, "Cannot use window of scaleUp: only scaleDown has a window"],
+    [
+      { "spec.policy.scaleUp": { window: "1h" } },
+      `Cannot use field "window": only consecutiveSamples, cooldown are known`,
+    ],
     [{ "spec.excludeContainers": ["log"] }, `Cannot use excludeContainers with one container: set containerName "*"`],
     [{ "spec.policy.cpu.scaleDown": { halfLife: "1h" } }, "Cannot use halfLife without percentile: add percentile"],
     [
