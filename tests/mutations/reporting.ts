@@ -113,11 +113,12 @@ export const REPORTING: Mutations = {
       test: "a wish that moves by less than a twentieth is written once (L59)",
     },
     {
-      breaks: "shows the size of the spec, which may not be in force",
-      in: "PublishedSizes.#sizeOf",
-      find: "actual: getActualSize(container)",
-      replace: "actual: container.spec",
-      test: "PublishedSizes.compute() has the size in force, not the one that was asked for (L59)",
+      breaks: "shows a size that the kubelet has deferred",
+      in: "getCurrentSize",
+      find: "pending === null",
+      replace: "pending !== undefined",
+      test:
+        "PublishedSizes.compute() has the size that was asked for, and the one in force while the kubelet defers it (L59)",
     },
     {
       breaks: "says nothing of a wish that a bound stops",

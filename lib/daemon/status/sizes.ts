@@ -4,7 +4,7 @@
  */
 import type { Autoscaler } from "../../model/autoscaler.ts";
 import type { ContainerDecision, WantedSize } from "../../model/decision.ts";
-import { findContainer, getActualSize, listContainers, type PodFacts } from "../../model/pod.ts";
+import { type ContainerFacts, findContainer, getActualSize, listContainers, type PodFacts } from "../../model/pod.ts";
 import type { HoldReason } from "../../model/reasons.ts";
 import { listChangedFields } from "../../model/resize_request.ts";
 import type { ReadableState } from "../../model/state.ts";
@@ -78,7 +78,7 @@ export class WaitingContainers {
     const recommended = sizes === undefined ? null : findRecommendedSize(sizes, container);
     const actual = findContainer(pod, container);
     if (recommended === null || actual === null) return part;
-    const wanted = { ...listDifferences(getActualSize(actual), recommended), ...part?.wanted };
+    const wanted = { ...listDifferences(getCurrentSize(pod, actual), recommended), ...part?.wanted };
     return Object.keys(wanted).length === 0 ? part : { wanted, reason: part?.reason ?? "DryRun" };
   };
 }
@@ -99,6 +99,14 @@ function isSamePlace(
   b: Pick<WaitingPart, "autoscaler" | "container">,
 ): boolean {
   return a.autoscaler === b.autoscaler && a.container === b.container;
+}
+
+/**
+ * Returns the size that the pod has, or is about to have. A resize that the kubelet defers or refuses does not count; any
+ * other one is in force in a moment, and would cause a second write.
+ */
+function getCurrentSize({ pending }: PodFacts, container: ContainerFacts): Resources {
+  return pending === null ? container.spec : getActualSize(container);
 }
 
 function listDifferences(from: Resources, to: Resources): WantedSize {
@@ -155,7 +163,7 @@ export class PublishedSizes {
     const waiting = this.#findWaiting(autoscaler, pod, name);
     return [{
       name,
-      actual: getActualSize(container),
+      current: getCurrentSize(pod, container),
       wanted: waiting?.wanted ?? null,
       waiting: waiting?.reason ?? null,
     }];

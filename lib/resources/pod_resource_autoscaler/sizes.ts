@@ -36,7 +36,7 @@ export interface PodSizes {
 /** A container of one pod. */
 export interface ContainerSize {
   readonly name: string;
-  readonly actual: Resources;
+  readonly current: Resources;
   /** Only fields that should change; `null` = none. */
   readonly wanted: WantedSize | null;
   /** Why it does not change; `null` = nothing waits. */
@@ -141,8 +141,8 @@ function addSizes(containers: readonly ContainerSize[]): Resources {
   const sum: Record<string, number | null> = {};
   for (const key of RESOURCE_FIELDS) {
     sum[key] = null;
-    for (const { actual } of containers) {
-      if (actual[key] !== null) sum[key] = (sum[key] ?? 0) + actual[key];
+    for (const { current } of containers) {
+      if (current[key] !== null) sum[key] = (sum[key] ?? 0) + current[key];
     }
   }
   return sum as Resources;
@@ -154,7 +154,7 @@ function toContainerStatus(name: string, all: readonly ContainerSize[]): Contain
   return {
     name,
     pods: all.length,
-    current: toSizeText(computeMedianSize(all.map(({ actual }) => actual)), EXACT),
+    current: toSizeText(computeMedianSize(all.map(({ current }) => current)), EXACT),
     ...(Object.keys(wanted).length > 0 && { wanted }),
     ...(waiting !== null && { waiting }),
   };

@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "#assert";
 import type { ContainerDecision, Decision } from "../../../lib/model/decision.ts";
 import { PublishedSizes, WaitingContainers } from "../../../lib/daemon/status/sizes.ts";
+import type { PodFacts } from "../../../lib/model/pod.ts";
 import { autoscalerObject, podObject } from "../../support/api_objects.ts";
 import { pod, policy } from "../../support/builders.ts";
 import { type Loads, Run } from "../../support/daemon_run.ts";
@@ -187,14 +188,18 @@ Deno.test("PublishedSizes waits again for an autoscaler that it has forgotten (L
   assertEquals([waitingAt(31_000), waitingAt(61_000)], [undefined, "Quota"]);
 });
 
-Deno.test("PublishedSizes.compute() has the size in force, not the one that was asked for (L59)", () => {
+Deno.test("PublishedSizes.compute() has the size that was asked for, and the one in force while the kubelet defers it (L59)", () => {
   const [container] = POD.containers;
   assert(container !== undefined);
-  const reported = { ...container.spec, "cpu.requests": 77 };
-  const waiting = { ...POD, containers: [{ ...container, reported }] };
+  const containers = [{ ...container, reported: { ...container.spec, "cpu.requests": 77 } }];
   const sizes = new PublishedSizes({ findWaiting: () => null });
-  const { requests, containers } = sizes.compute(WEB, [waiting], { before: undefined, nowMs: 0 });
-  assertEquals([requests?.cpu, containers[0]?.current.requests?.cpu], ["77m", "77m"]);
+  const cpuOf = (pending: PodFacts["pending"]) => {
+    const found = sizes.compute(WEB, [{ ...POD, containers, pending }], { before: undefined, nowMs: 0 });
+    return [found.requests?.cpu, found.containers[0]?.current.requests?.cpu];
+  };
+  const spec = `${container.spec["cpu.requests"]}m`;
+  assertEquals(cpuOf(null), [spec, spec]);
+  assertEquals(cpuOf({ reason: "Deferred", message: "", since: null }), ["77m", "77m"]);
 });
 
 Deno.test("changes of sizes alone are written less and less often, as changes of messages are (L59)", async () => {
@@ -208,4 +213,14 @@ Deno.test("changes of sizes alone are written less and less often, as changes of
   }
   const writes = statusWrites(run) - before;
   assert(writes > 5 && writes < 25, `${writes} writes in ten minutes`);
+});
+
+Deno.test("a resize is one write of the status, with the new size in it (C51, L59)", async () => {
+  await using run = new Run();
+  await run.advance(30);
+  const before = statusWrites(run);
+  run.use({ "web-1": { cpu: 120 } });
+  for (let second = 0; run.resizes.length === 0 && second < 60; second++) await run.advance(1);
+  await run.advance(30);
+  assertEquals([run.status().requests.cpu, statusWrites(run) - before], ["200m", 1]);
 });

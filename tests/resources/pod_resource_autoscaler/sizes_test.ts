@@ -11,29 +11,29 @@ import {
 import { MI, resources } from "../../support/builders.ts";
 
 function container(overrides: Partial<ContainerSize> = {}): ContainerSize {
-  return { name: "web", actual: resources({ "cpu.requests": 100 }), wanted: null, waiting: null, ...overrides };
+  return { name: "web", current: resources({ "cpu.requests": 100 }), wanted: null, waiting: null, ...overrides };
 }
 
 function withCpu(millicores: number, overrides: Partial<ContainerSize> = {}): ContainerSize {
-  return container({ actual: resources({ "cpu.requests": millicores }), ...overrides });
+  return container({ current: resources({ "cpu.requests": millicores }), ...overrides });
 }
 
-Deno.test("summarizeSizes() has the median size in force of each container, of an even number the lower one (L59)", () => {
+Deno.test("summarizeSizes() has the median size of each container, of an even number the lower one (L59)", () => {
   const sizes = summarizeSizes([[withCpu(100)], [withCpu(400)], [withCpu(300)], [withCpu(200)]]);
   assertEquals(sizes.containers, [{ name: "web", pods: 4, current: { requests: { cpu: "200m" } } }]);
 });
 
 Deno.test("summarizeSizes() gives the requests of a pod as the sum of its containers (L59)", () => {
-  const proxy = container({ name: "proxy", actual: resources({ "cpu.requests": 50, "memory.requests": 64 * MI }) });
+  const proxy = container({ name: "proxy", current: resources({ "cpu.requests": 50, "memory.requests": 64 * MI }) });
   const sizes = summarizeSizes([[withCpu(100), proxy], [withCpu(300), proxy], [withCpu(900), proxy]]);
   assertEquals(sizes.requests, { cpu: "350m", memory: "64Mi" });
   assertEquals(sizes.containers.map(({ name, pods }) => [name, pods]), [["proxy", 3], ["web", 3]]);
   assertEquals(summarizeSizes([]), { containers: [] });
 });
 
-Deno.test("summarizeSizes() shows a size in force to the byte, and a wanted one as a resize would set it (L59)", () => {
-  const actual = resources({ "memory.requests": 100_000_001, "memory.limits": 200_000_000 });
-  const [one] = summarizeSizes([[container({ actual, wanted: { "memory.requests": 100_000_001 } })]]).containers;
+Deno.test("summarizeSizes() shows the size of a pod to the byte, and a wanted one as a resize would set it (L59)", () => {
+  const current = resources({ "memory.requests": 100_000_001, "memory.limits": 200_000_000 });
+  const [one] = summarizeSizes([[container({ current, wanted: { "memory.requests": 100_000_001 } })]]).containers;
   assertEquals(one?.current, { requests: { memory: "100000001" }, limits: { memory: "200M" } });
   assertEquals(one?.wanted, { requests: { memory: "96Mi" } });
 });
