@@ -1,53 +1,67 @@
 /**
- * Does podfit work for a new user who has the chart and podfit's image, and nothing else? The commands run in one shell.
- * With PODFIT_TRANSCRIPT=true their output is written to docs/first-ten-minutes.txt.
+ * Does the quick start work for a new user who has the chart and podfit's image, and nothing else? podfit's own commands run in
+ * pods of that image, by an account that has only the rights of docs/operate/rights.md.
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
-import { toScript, TRANSCRIPT } from "./support/first_ten_minutes.ts";
+import { listSteps } from "../../tools/docs/commands.ts";
+import { getSection } from "../../tools/docs/markdown.ts";
 import { kubectl } from "./support/kubectl.ts";
 import { scenario } from "./support/needs.ts";
-import { runInShell } from "./support/readme.ts";
 import { waitForNothingLeft } from "./support/release.ts";
+import { getOutput, KIND, runPage } from "./support/shell.ts";
 
 const DEFINITION = "podresourceautoscalers.keda.kedify.io";
-const AT_END = [
-  "helm uninstall podfit --namespace podfit --ignore-not-found --wait",
-  "kubectl delete --ignore-not-found clusterrolebinding podfit-me-view podfit-me-lint",
-  "kubectl delete --ignore-not-found clusterrole podfit-lint",
-  "kubectl delete --ignore-not-found namespace podfit",
-].map((command) => `${command} >/dev/null || true`).join("; ");
+/** podfit's command line, as a pod of its image. */
+const PODFIT = `podfit() {
+  kubectl run "cli-$RANDOM" --namespace podfit --image localhost/podfit:0.1.0 --restart Never --rm --attach --quiet \\
+    --overrides '{"spec": {"serviceAccountName": "me"}}' -- "$@"
+}`;
 
 scenario("C54 the first ten minutes of a new user, with the chart and podfit's image alone", {
   // Its podfit looks after all namespaces, and its definition is new.
-  needs: { alone: true, podfitImage: true, kubelet: "signed", freeMillicores: 500, pods: 4 },
+  needs: { alone: true, podfitImage: true, cgroups: true, kubelet: "signed", freeMillicores: 500, pods: 4 },
   realOnly: "podfit runs in a pod of its image",
   async run() {
     // Scenarios find the definition there; a new user does not.
     await kubectl(["delete", "crd", DEFINITION, "--ignore-not-found"]);
-    const { code, output: all } = await runInShell(toScript(), { atEnd: AT_END });
-    const [output = ""] = all.split("\n--- stderr ---\n");
-    assertEquals(code, 0, output);
-    const answer = (start: string) => output.split("\n$ ").find((part) => part.startsWith(start)) ?? "";
-
-    assertStringIncludes(answer("helm install"), "proxy/set?cpu=300m");
-    assertMatch(answer("kubectl get podresourceautoscalers"), /^podfit-sample +/m);
-    const grown = /"limits":\{"cpu":"(\d+)m".*\nrestarts: 0$/m.exec(answer("kubectl get pod $POD"));
-    assert(Number(grown?.[1]) > 100, output);
-    assertMatch(answer("kubectl describe"), /PodResourceAutoscalerScaleUp/);
+    const page = listSteps(await readDoc("docs/start/quickstart.md"));
+    const rights = listSteps(getSection(await readDoc("docs/operate/rights.md"), "Users who ask podfit"));
+    const asks = page.findIndex(({ command }) => command.startsWith("podfit "));
+    assert(rights.length > 0 && asks > 0);
+    const steps = await runPage({
+      page: "docs/start/quickstart.md",
+      steps: [...page.slice(0, asks), ...rights, ...page.slice(asks)],
+      functions: [KIND, PODFIT],
+      atEnd: [
+        "rm -f podfit.tar",
+        "helm uninstall podfit --namespace podfit --ignore-not-found --wait",
+        "kubectl delete --ignore-not-found clusterrolebinding podfit-me-view podfit-me-lint",
+        "kubectl delete --ignore-not-found clusterrole podfit-lint",
+        "kubectl delete --ignore-not-found namespace podfit",
+      ],
+    });
+    const output = (start: string) => getOutput(steps, start);
+    assertStringIncludes(output("helm install"), "proxy/set?cpu=300m");
+    const grown = /"limits":\{"cpu":"(\d+)m".*\nrestarts: 0$/m.exec(output("kubectl get pod $POD"));
+    assert(Number(grown?.[1]) > 100, output("kubectl get pod $POD"));
+    assertMatch(output("kubectl describe"), /PodResourceAutoscalerScaleUp/);
 
     assertMatch(
-      answer("podfit explain"),
-      /^podfit-sample-\S+ has [^]*\nIt has this size because podfit changed cpu\.\S+ /m,
+      output("podfit explain"),
+      /^podfit-sample-\S+ has [^]*\nIt has this size because podfit changed cpu\.\S+ /,
     );
-    assertMatch(answer("podfit top"), /^podfit-sample-\S+ +sample +\d/m);
-    assertMatch(answer("podfit lint"), /\b1 autoscaler: 0 errors/);
+    assertMatch(output("podfit top"), /^podfit-sample-\S+ +sample +\d/m);
+    assertMatch(output("podfit lint"), /\b1 autoscaler: 0 errors/);
     for (const command of ["podfit explain", "podfit top", "podfit lint"]) {
-      assert(!/podfit: Cannot|forbidden/.test(answer(command)), answer(command));
+      assert(!/podfit: Cannot|forbidden/.test(output(command)), output(command));
     }
 
-    assertStringIncludes(answer("helm uninstall"), DEFINITION);
+    assertStringIncludes(output("helm uninstall"), DEFINITION);
     await waitForNothingLeft({ name: "podfit", namespace: "podfit" });
     assertEquals(await kubectl(["get", "crd", DEFINITION, "--ignore-not-found"]), "");
-    if (Deno.env.get("PODFIT_TRANSCRIPT") === "true") await Deno.writeTextFile(TRANSCRIPT, `${output.trim()}\n`);
   },
 });
+
+function readDoc(path: string): Promise<string> {
+  return Deno.readTextFile(new URL(`../../${path}`, import.meta.url));
+}

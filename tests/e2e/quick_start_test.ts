@@ -1,14 +1,16 @@
 /**
- * The README's "Try it from source", command by command, in one shell as a newcomer would type it. Only the last command, which
- * takes the cluster down, is left out: other scenarios need it.
+ * The section "podfit from source" of tests/README.md, command by command, in one shell as a newcomer would type it. Only the last
+ * command, which takes the cluster down, is left out: other scenarios need it.
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
 import { scenario } from "./support/needs.ts";
-import { readBlocks, runInShell } from "./support/readme.ts";
+import { listSteps } from "../../tools/docs/commands.ts";
+import { getSection } from "../../tools/docs/markdown.ts";
+import { runInShell } from "./support/shell.ts";
 
 const OWN_CLUSTER = "task --quiet cluster:up";
 
-scenario("the README's way from source ends in a visible resize", {
+scenario("the way from source ends in a visible resize", {
   // Its podfit looks after all namespaces.
   needs: { alone: true, podfitImage: true, kubelet: "signed", freeMillicores: 200, pods: 1 },
   realOnly: "its commands start a cluster and podfit as processes of their own",
@@ -35,11 +37,12 @@ scenario("the README's way from source ends in a visible resize", {
 
 /** The section's commands, but for the cluster's end, and its beginning on another's cluster. */
 async function readCommands(): Promise<string> {
-  const blocks = await readBlocks("Try it from source");
+  const page = await Deno.readTextFile(new URL("../README.md", import.meta.url));
+  const blocks = listSteps(getSection(page, "podfit from source")).map(({ command }) => command);
   assertEquals(blocks.length, 5, "blocks of the section");
   const isOwn = (Deno.env.get("KUBECONFIG") ?? "").includes("podfit-cluster");
   assert(blocks[0]?.includes(OWN_CLUSTER), "the first block starts the cluster");
-  return (isOwn ? blocks : blocks.slice(1)).join("").split("\n").filter((line) => !line.includes("cluster:down"))
+  return (isOwn ? blocks : blocks.slice(1)).join("\n").split("\n").filter((line) => !line.includes("cluster:down"))
     .join("\n");
 }
 

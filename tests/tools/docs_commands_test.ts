@@ -116,6 +116,15 @@ Deno.test("toShape() is the same for the same line of two runs, and differs wher
     ["LAST DEPLOYED: Wed Nov 25 13:33:44 2026", "LAST DEPLOYED: Thu Nov 26 09:01:02 2026"],
     ["cpu.requests 131m -> 264m at 13:34:46Z", "cpu.requests 50m -> 1 at 00:00:00Z"],
     ['{"memory":"512Mi"}', '{"memory":"64Mi"}'],
+    [
+      "hello-759f4c4cc4-kzv72 has cpu.requests 264m. podfit wants no change yet: no usage yet (Warmup).",
+      "hello-6d4cf56db6-2wxvz has cpu.requests 1. podfit wants 300m. Blocked until 11:03:01Z (Cooldown).",
+    ],
+    [
+      "It has this size because podfit changed cpu.requests 131m -> 264m 11s ago (13:34:46Z): cpu.requests at 145 %.",
+      "It has this size because podfit changed cpu.requests 50m -> 1, cpu.limits 100m -> 2 1m ago (13:34:46Z): cpu.limits.",
+    ],
+    ["  cpu.requests  264m  91 %  10m..   -", "  cpu.requests  1  9 %  5m..   up: 1 of 2 samples"],
     ["hello-759f4c4cc4-kzv72 has", "hello-6d4cf56db6-2wxvz has"],
   ] as const;
   for (const [one, other] of same) assertEquals(toShape(one), toShape(other));

@@ -121,7 +121,10 @@ function replaceShown({ command, shown }: Step, { shown: printed }: Step): reado
   });
 }
 
-/** Returns the line without what differs between two runs: numbers, times, generated names, and widths of columns. */
+/**
+ * Returns the line without what differs between two runs: numbers, times, generated names, widths of columns, and what podfit
+ * waits for at the moment.
+ */
 export function toShape(line: string): string {
   return line
     .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, "ID")
@@ -130,6 +133,10 @@ export function toShape(line: string): string {
     .replaceAll(/\b[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ [\d:]+ \d{4}\b/g, "DATE")
     .replaceAll(/\b\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d\d:\d\d:\d\dZ/g, "TIME")
     .replaceAll(/\b(?:[Tt]rue|[Ff]alse|Unknown)\b/g, "BOOLEAN")
-    .replaceAll(/\d+(?:\.\d+)?(?:[mun]|[KMG]i|[dhms](?:\d+[hms])*)?(?![\w.])/g, "N")
-    .replaceAll(/\s+/g, " ");
+    .replaceAll(/(?:(?:, )?\b(?:cpu|memory)\.(?:requests|limits) \S+ -> [\w.]+)+/g, "CHANGES")
+    .replaceAll(/\bpodfit wants .*|\bCHANGES \S+ ago .*/g, "")
+    .replaceAll(/\b(?:Warmup|StreakShort|InBand|AtTarget|Cooldown|ScaleDownWindow)\b/g, "REASON")
+    .replaceAll(/\b(?:up|down): \d+ of \d+ samples?$| -$/g, "")
+    .replaceAll(/\d+(?:\.\d+)?(?:[mun]|[KMG]i|[dhms](?:\d+[hms])*)?(?!\w|\.\w)/g, "N")
+    .replaceAll(/\s+/g, " ").trimEnd();
 }
