@@ -1,12 +1,11 @@
 /**
- * Do the project's files agree with each other? The Deno version, permissions, and that reasons and metrics stand
- * where people look for them: in the README and in the contract.
+ * Do the project's files agree with each other? The Deno version, permissions, and that reasons stand
+ * in the contract.
  */
 import { assert, assertEquals, assertMatch } from "#assert";
 import { FLAGS, VARIABLES } from "../lib/cli/run/flags.ts";
 import { AUTOSCALER_REASONS, BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../lib/model/reasons.ts";
 import { REPLICAS_REASONS } from "../lib/model/replicas_decision.ts";
-import { FAMILIES, REPLICA_FAMILIES } from "../lib/daemon/metrics/families.ts";
 import { listNamedClauses, readClauses } from "../tools/contract.ts";
 
 const ROOT = new URL("../", import.meta.url);
@@ -94,26 +93,6 @@ Deno.test("every reason of replicas stands in the contract's table or among thos
   const added = /^### R94 ([^]*?)^### R95 /m.exec(await readText("docs/contracts/replicas.md"))?.[1] ?? "";
   const words = new Set([...table, added].flatMap((text) => text.split(/\W+/)));
   assertEquals(REPLICAS_REASONS.filter((word) => !words.has(word)), []);
-});
-
-Deno.test("every reason and every event stands in the README's table (C53)", async () => {
-  const words = new Set(tableOf(await readText("README.md"), "| reason ").flatMap(listCode));
-  assertEquals([...REASONS, ...Object.keys(NOTICES)].filter((word) => !words.has(word)), []);
-});
-
-Deno.test("every metric stands in the README with its labels, and no other (C52)", async () => {
-  const rows = tableOf(await readText("README.md"), "| name | labels ");
-  const known: readonly { name: string; labels: readonly string[] }[] = [
-    ...Object.values(FAMILIES),
-    ...Object.values(REPLICA_FAMILIES),
-  ];
-  for (const { name, labels } of known) {
-    const row = rows.find((row) => listCode(row).includes(name));
-    assert(row !== undefined, `${name} is not in the README`);
-    assertEquals(labels.filter((label) => !(row.split("|")[2] ?? "").split(/\W+/).includes(label)), [], name);
-  }
-  const names = rows.flatMap((row) => listCode(row.split("|")[1] ?? ""));
-  assertEquals(names.filter((name) => !known.some((family) => family.name === name)), []);
 });
 
 Deno.test("the project's files name no folder outside of the project", async () => {
@@ -215,11 +194,6 @@ function tableOf(markdown: string, start: string): readonly string[] {
   assert(first >= 0, `no table begins with "${start}"`);
   const length = lines.slice(first).findIndex((line) => !line.startsWith("|"));
   return lines.slice(first + 2, length < 0 ? undefined : first + length);
-}
-
-/** What stands in backquotes. */
-function listCode(text: string): readonly string[] {
-  return [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? "");
 }
 
 Deno.test("the image's podfit has the flags of V8 that `deno task start` has, with which the benches measure", async () => {

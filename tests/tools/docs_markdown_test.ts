@@ -41,6 +41,14 @@ Deno.test("measureEnglish() counts idioms and long sentences of prose, and takes
   assertEquals(longSentences.length, 1);
 });
 
+Deno.test("toProse() makes a paragraph of each item of a list and each cell of a table", () => {
+  const { meanWords, sentences } = measureEnglish(
+    [toProse("- one two three\n- four five\n  six\n\n1. seven eight nine\n\n| a b c | d e f |\n|---|---|\n")],
+    DOCS_GOALS,
+  );
+  assertEquals([sentences, meanWords], [5, 3]);
+});
+
 Deno.test("measureEnglish() names each goal that is missed, and allows what it is asked to allow", () => {
   const text = toProse("It is no pod that podfit resizes.");
   assertEquals(measureEnglish([text], DOCS_GOALS).missed.length, 1);

@@ -84,7 +84,7 @@ export function resolveLink(page: string, target: string): { readonly path: stri
   return { path: decodeURIComponent(pathname.slice(1)), anchor };
 }
 
-/** Returns what people read as sentences: no code, no headings, each cell of a table as a line. */
+/** Returns what people read as sentences: no code, no headings; each cell of a table and each item of a list is a paragraph. */
 export function toProse(text: string): string {
   return withoutBlocks(text)
     .replaceAll(/<!--[\s\S]*?-->/g, "")
@@ -94,6 +94,7 @@ export function toProse(text: string): string {
       (row) => row.replaceAll(/^\||\|$/g, "").split("|").map((cell) => `\n${cell.trim()}\n`).join("\n"),
     )
     .replaceAll(/^#+ .*$/gm, "")
+    .replaceAll(/^ *(?:[-*]|\d+\.) +/gm, "\n")
     .replaceAll(/`[^`]*`/g, "X")
     .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, "$1");
 }

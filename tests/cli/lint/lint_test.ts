@@ -17,7 +17,7 @@ Deno.test("podfit lint prints findings to stdout and a summary to stderr, and en
   ]);
 });
 
-Deno.test("podfit lint prints what the README shows", async () => {
+Deno.test("podfit lint prints what the page about CI shows", async () => {
   const text = QUICK_START.trimStart().replace("cooldown: 30s", "cooldown: 2 m").replace(
     "kind: deployment",
     "kind: Job",
@@ -25,8 +25,8 @@ Deno.test("podfit lint prints what the README shows", async () => {
   await using folder = await writeFiles({ "my-app.yaml": text, "other.yaml": OTHER });
   const { stdout, complaints } = await lint(["-f", folder.path]);
   const shown = `${stdout.replaceAll(folder.path, "manifests")}${complaints.join("\n")}\n`;
-  const readme = await Deno.readTextFile(new URL("../../../README.md", import.meta.url));
-  assertStringIncludes(readme, shown.replaceAll(/^/gm, "    ").trimEnd());
+  const page = await Deno.readTextFile(new URL("../../../docs/how-to/lint-in-ci.md", import.meta.url));
+  assertStringIncludes(page, `\`\`\`text\n${shown}\`\`\`\n`);
 });
 
 Deno.test("podfit lint ends with 0 when there are warnings alone, and reads stdin", async () => {
