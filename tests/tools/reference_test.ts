@@ -13,7 +13,7 @@ import { CONDITION_TYPES } from "../../lib/model/replicas_state.ts";
 import { parse, parseAll } from "../../lib/runtime/yaml.ts";
 import { type Crd, toApiPage } from "../../tools/reference/api.ts";
 import { toCliPage, toFlagsPage } from "../../tools/reference/cli.ts";
-import { fillPage } from "../../tools/reference/evidence.ts";
+import { fillPage } from "../../tools/reference/marks.ts";
 import { listValues, toHelmPage } from "../../tools/reference/helm_values.ts";
 import { toJsonSchema, toSchemaPath } from "../../tools/reference/json_schema.ts";
 import { toAnchor, toSentence, toTable } from "../../tools/reference/markdown.ts";
@@ -173,6 +173,9 @@ Deno.test("a page gets its tables from the results, and a mark that names nothin
     fillPage(page("runs"), results),
     "| `scale` | 2026-01-02 | abcdef1 | [scale.md](../../tests/verify/results/scale.md) |",
   );
+  const run = new Map([["run.md", "Text.\n\n```\n$ a --b\n1\n```\n\n```\n$ a --c\n2\n```\n"]]);
+  assertStringIncludes(fillPage(page('block run.md "a --c"'), run), "-->\n\n```text\n$ a --c\n2\n```\n\n<!-- end -->");
+  assertThrows(() => fillPage(page('block run.md "a --d"'), run), Error, 'Cannot find the block "a --d" in run.md');
   assertStringIncludes(fillPage(page("profiles"), results), "| `cooldown` | 90s | 4m | 1m |");
   assertThrows(
     () => fillPage(page('table scale.md "Medium"'), results),

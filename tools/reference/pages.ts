@@ -2,7 +2,7 @@
 import { parse } from "../../lib/runtime/yaml.ts";
 import { type Crd, toApiPage } from "./api.ts";
 import { toCliPage, toFlagsPage } from "./cli.ts";
-import { fillPage, hasMarks } from "./evidence.ts";
+import { fillPage, hasMarks } from "./marks.ts";
 import { toHelmPage } from "./helm_values.ts";
 import { toJsonSchema, toSchemaPath } from "./json_schema.ts";
 import { toLintPage } from "./lint_rules.ts";
@@ -36,7 +36,7 @@ export async function generatePages(): Promise<Map<string, string>> {
 /** Pages that people write, with tables of results in them. */
 async function fillPages(): Promise<readonly (readonly [file: string, text: string])[]> {
   const results = await readFolder("tests/verify/results/");
-  const pages = await Promise.all(["docs/concepts/", "docs/evidence/", "docs/operate/"].map(async (folder) => {
+  const pages = await Promise.all(["docs/concepts/", "docs/evidence/", "docs/reference/"].map(async (folder) => {
     return [...await readFolder(folder)].map(([name, text]) => [folder + name, text] as const);
   }));
   return pages.flat().filter(([, text]) => hasMarks(text)).map(([file, text]) => [file, fillPage(text, results)]);

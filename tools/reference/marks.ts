@@ -2,6 +2,7 @@
  * Which parts of a page are copied from results or from the code? Pages mark them:
  *
  *     <!-- table scale.md "Embedded API server" -->    the first table after this text
+ *     <!-- block simulate.md "--load a.csv" -->        the fenced block that begins with a line with this text
  *     <!-- runs -->                                    one row for each file of results
  *     <!-- profiles -->                                the values of each profile
  *     <!-- end -->
@@ -14,26 +15,39 @@ export type Results = ReadonlyMap<string, string>;
 
 /** Returns the page with its marked parts made again. Throws where a mark names nothing. */
 export function fillPage(page: string, results: Results): string {
-  return page.replace(/(<!-- (table|runs|profiles)( [^>]*)? -->\n)[^]*?(<!-- end -->)/g, (...found: string[]) => {
-    const [, begin = "", kind, what = "", end = ""] = found;
-    return `${begin}\n${
-      kind === "table" ? findTable(what, results) : kind === "runs" ? toRuns(results) : toProfiles()
-    }\n\n${end}`;
+  const parts = { table: findTable, block: findBlock, runs: toRuns, profiles: toProfiles };
+  return page.replace(/(<!-- (table|block|runs|profiles)( .*)? -->\n)[^]*?(<!-- end -->)/g, (...found: string[]) => {
+    const [, begin = "", kind = "", what = "", end = ""] = found;
+    return `${begin}\n${parts[kind as keyof typeof parts](results, what)}\n\n${end}`;
   });
 }
 
 /** Returns whether a page has marked parts. */
 export function hasMarks(page: string): boolean {
-  return /<!-- (table|runs|profiles)\b/.test(page);
+  return /<!-- (table|block|runs|profiles)\b/.test(page);
 }
 
-function findTable(what: string, results: Results): string {
+function findTable(results: Results, what: string): string {
+  const [file, start, rest] = findStart(results, what);
+  const [table] = /(?:^\|.*\n)+/m.exec(rest) ?? [];
+  if (table === undefined) throw new Error(`Cannot find the table "${start}" in ${file}`);
+  return table.trimEnd();
+}
+
+function findBlock(results: Results, what: string): string {
+  const [file, start] = findStart(results, what);
+  const blocks = (results.get(file) ?? "").matchAll(/^```\n([^]*?)\n```$/gm);
+  const block = [...blocks].find(([, text = ""]) => text.split("\n")[0]?.includes(start));
+  if (block === undefined) throw new Error(`Cannot find the block "${start}" in ${file}`);
+  return block[0].replace("```", "```text");
+}
+
+/** `FILE "TEXT"` -> both, and the results from the text on. */
+function findStart(results: Results, what: string): readonly [file: string, start: string, rest: string] {
   const [, file = "", start = ""] = /^ (\S+) "(.*)"$/.exec(what) ?? [];
   const text = results.get(file) ?? "";
   const at = text.indexOf(start);
-  const table = at < 0 ? null : /(?:^\|.*\n)+/m.exec(text.slice(at));
-  if (table === null) throw new Error(`Cannot find the table "${start}" in ${file}`);
-  return table[0].trimEnd();
+  return [file, start, at < 0 ? "" : text.slice(at)];
 }
 
 function toRuns(results: Results): string {
