@@ -77,7 +77,7 @@ function describeBackend({ backend, played, peakMiB }: ChaosRun): readonly strin
   const limited = played.filter(({ stage }) => stage.limits !== null);
   const others = played.filter(({ stage }) => stage.limits === null);
   const [first] = limited;
-  const peak = peakMiB === null ? "" : ` All of it together had at most ${Math.round(peakMiB)} MiB.`;
+  const peak = peakMiB === null ? "" : ` The whole process had at most ${Math.round(peakMiB)} MiB.`;
   return [
     "The cluster is embedded: an API server and kubelets that the project wrote for its tests. No real cluster was used. " +
     "What a real one does is in [chaos-real.md](chaos-real.md).",

@@ -1,8 +1,10 @@
 /** How `deno task noisy` measures and judges. */
-import { assertEquals } from "#assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "#assert";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { PlainCluster } from "../chaos/plain_cluster.ts";
 import { computePercentile, Meter } from "./meter.ts";
+import { ATTACKS } from "./attacks.ts";
+import { formatReport, parseRuns } from "./report.ts";
 import type { NoisyResult, Window } from "./run.ts";
 import { listMissed, writeTable } from "./table.ts";
 
@@ -72,7 +74,7 @@ const QUIET: Window = {
 
 function resultOf(attacked: Partial<Window>, own: Partial<NoisyResult> = {}): NoisyResult {
   const standby = { readyMs: 2000, peakMiB: 180 };
-  const common = { name: "f1", alone: QUIET, ending: null, standby, leaks: 0, bound: "" };
+  const common = { name: "f1", alone: QUIET, ending: null, standby, leaks: 0, failures: [], bound: "256 MiB" };
   return { ...common, attacked: { ...QUIET, ...attacked }, ...own };
 }
 
@@ -102,6 +104,7 @@ Deno.test("listMissed() names each goal that an attack misses, and none where al
       "a podfit that starts then held 300 MiB",
     ]],
     [resultOf({}, { leaks: 2 }), ["a hostile server got a credential 2 times"]],
+    [resultOf({}, { failures: ["attack f1 failed: it hangs"] }), ["attack f1 failed: it hangs"]],
   ];
   for (const [result, missed] of cases) assertEquals(listMissed(result, LIMIT), missed);
 });
@@ -113,4 +116,25 @@ Deno.test("writeTable() puts alone and attacked next to each other", () => {
     "| f1 | 1.0 → 2.0 (2.00x) | 2.0 → 2.0 (1.00x) | 4.0 → none (none) | 4.0 → none (none) | 40 → 40 | 200 → 200 | " +
       "6.0 → 6.0 | 0.5 → 0.5 | 2.0 → 2.0 | 0 → 0 | 2.0 (180) |",
   );
+});
+
+Deno.test("parseRuns() gives the attacks of each run, and names those that there are", () => {
+  const names = Object.keys(ATTACKS);
+  assertEquals(parseRuns("f1,f2+f3"), [["f1"], ["f2", "f3"]]);
+  assertEquals(parseRuns("each,all"), [...names.map((name) => [name]), names]);
+  assertThrows(() => parseRuns("f1,f99"), Error, 'Cannot attack by "f99": there are f1, ');
+});
+
+Deno.test("formatReport() keeps the runs that ended, names those that failed, and says how many are left", () => {
+  const head = { taken: "Taken at commit 1", workloads: 2000, windowMs: 30_000, podfitArgs: [] };
+  const missed = ["f1: the run failed: it hangs"];
+  const none = formatReport({ ...head, results: [], missed, left: 8 });
+  assertStringIncludes(none, "No run has ended.");
+  assertStringIncludes(none, "- f1: the run failed: it hangs");
+  assertStringIncludes(none, "8 more runs had not begun");
+  const some = formatReport({ ...head, results: [resultOf({}, { name: "f2" })], missed, left: 0 });
+  assertStringIncludes(some, "podfit has the limits of the chart: 256 MiB.");
+  assert(some.includes("| f2 |") && some.includes("f1: the run failed") && !some.includes("had not begun"), some);
+  const good = formatReport({ ...head, podfitArgs: ["--x"], results: [resultOf({})], missed: [], left: 0 });
+  assert(good.includes("All goals are met.") && good.includes("More flags of podfit: `--x`."), good);
 });

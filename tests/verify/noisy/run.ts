@@ -47,6 +47,8 @@ export interface NoisyResult {
   /** A second podfit that starts while the objects of the attack are there. */
   readonly standby: { readonly readyMs: number | null; readonly peakMiB: number };
   readonly leaks: number;
+  /** Attacks that failed by themselves: then podfit was attacked less than the name of the run says. */
+  readonly failures: readonly string[];
   readonly bound: string;
 }
 
@@ -80,14 +82,22 @@ export async function runAttack({ attacks, workloads, windowMs, podfitArgs, say 
   const alone = await observe(observed);
   say(`${name}: alone, ${describe(alone)}`);
 
-  using attack = startAttacks(world, { names: attacks, forMs: windowMs, say });
+  const failures: string[] = [];
+  using attack = startAttacks(world, {
+    names: attacks,
+    forMs: windowMs,
+    onFailure(text) {
+      say(text);
+      failures.push(text);
+    },
+  });
   const attacked = await observe(observed);
   say(`${name}: attacked, ${describe(attacked)}`);
   const ending = podfit.code === null ? null : `code ${podfit.code}: ${podfit.tail()}`;
   const standby = await startStandby(world, podfitArgs);
   attack.end();
   if (podfit.code === null) await podfit.end(END_MS);
-  return { name, alone, attacked, ending, standby, leaks: world.countLeaks(), bound: limited.bound };
+  return { name, alone, attacked, ending, standby, leaks: world.countLeaks(), failures, bound: limited.bound };
 }
 
 function startPodfit(
@@ -113,16 +123,16 @@ function startPodfit(
 
 function startAttacks(
   world: NoisyWorld,
-  { names, forMs, say }: {
+  { names, forMs, onFailure }: {
     readonly names: readonly string[];
     readonly forMs: number;
-    readonly say: (text: string) => void;
+    readonly onFailure: (text: string) => void;
   },
 ): { readonly end: () => void } & Disposable {
   const ending = new AbortController();
   for (const name of names) {
     ATTACKS[name]?.run(world, { forMs, signal: ending.signal }).catch((error: unknown) => {
-      if (!ending.signal.aborted) say(`attack ${name} failed: ${error}`);
+      if (!ending.signal.aborted) onFailure(`attack ${name} failed: ${error}`);
     });
   }
   const end = () => ending.abort();

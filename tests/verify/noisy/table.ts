@@ -27,7 +27,7 @@ export function compareReactions(
 
 /** The goals that one attack misses, in words; none where all is well. */
 export function listMissed(result: NoisyResult, { memoryBytes }: { readonly memoryBytes: number }): readonly string[] {
-  const { alone, attacked, ending, standby, leaks } = result;
+  const { alone, attacked, ending, standby, leaks, failures } = result;
   const limitMiB = memoryBytes / 2 ** 20;
   const slow = KINDS.flatMap((kind) =>
     PERCENTS.flatMap((percent) => {
@@ -50,6 +50,7 @@ export function listMissed(result: NoisyResult, { memoryBytes }: { readonly memo
     ...(standby.readyMs === null ? ["a podfit that starts then does not become ready"] : []),
     ...(standby.peakMiB < limitMiB ? [] : [`a podfit that starts then held ${Math.round(standby.peakMiB)} MiB`]),
     ...(leaks === 0 ? [] : [`a hostile server got a credential ${leaks} times`]),
+    ...failures,
   ];
 }
 

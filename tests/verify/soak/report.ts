@@ -51,7 +51,7 @@ export function formatReport({ taken, seed, seconds, bound, peakMiB, lines, resu
   return `# \`deno task soak\`
 
 ${taken}, in ${Math.ceil(seconds / 60)} minutes, on a machine that others may use too. What the figures mean:
-[docs/chaos.md](../../../docs/chaos.md).
+[docs/evidence/chaos.md](../../../docs/evidence/chaos.md).
 
 - One process has podfit's daemon, the embedded cluster and the suite. ${limits}${peak}
 - The cluster is embedded, and its clock is virtual. Triggers are answered without a network.
