@@ -42,6 +42,18 @@ Deno.test("the index links every page, and the README links the index", () => {
   assertEquals(pages.filter((path) => !reached.has(path)), []);
 });
 
+Deno.test("the README leads to what people ask first, in one click", () => {
+  const links = listTargets("README.md").map(({ path, anchor }) => anchor === "" ? path : `${path}#${anchor}`);
+  const questions = {
+    "why is this pod this size": "docs/operate/troubleshooting.md",
+    "how do I stop it now": "docs/operate/troubleshooting.md#stop-it-now",
+    "what happens when podfit is down": "docs/faq.md#what-happens-when-podfit-is-down",
+    "how do I go back to template sizes": "docs/install.md#back-to-template-sizes",
+    "which rights does it have": "docs/operate/rights.md",
+  };
+  assertEquals(Object.entries(questions).filter(([, target]) => !links.includes(target)), []);
+});
+
 Deno.test("no link in README and docs is dead, and no anchor", async () => {
   const texts = new Map(PAGE_LIST.map(({ path, text }) => [path, text]));
   const dead: string[] = [];
@@ -94,11 +106,42 @@ for (const { page, source, fill } of TABLES) {
   });
 }
 
+Deno.test("what README and compare say about quality was measured", async () => {
+  const [results] = (await readText("tests/verify/results/quality.md")).split("CPU curves that are made up");
+  const measured = new Map(listRows(results ?? "").map(([name = "", ...cells]) => [name, cells]));
+  for (const page of ["README.md", "docs/compare.md"]) {
+    const rows = listRows(await readText(page)).filter(([name = ""]) => name in CONTROLLERS);
+    assertEquals(rows.length >= 6, true, page);
+    const wrong = rows.flatMap(([name = "", ...cells]) => {
+      const numbers = cells.map((cell) => cell.replace(/m$/, "")).filter((cell) => /^[\d.]+$/.test(cell));
+      const known = measured.get(CONTROLLERS[name] ?? "") ?? [];
+      return numbers.filter((number) => !known.includes(number)).map((number) => `${page}, ${name}: ${number}`);
+    });
+    assertEquals(wrong, []);
+  }
+});
+
 Deno.test("a block that is not run says why, and only where it cannot be", () => {
   const blocks = PAGE_LIST.flatMap(({ path, text }) => listBlocks(text).map((block) => ({ path, ...block })));
   const wrong = blocks.filter(({ language, notRun }) => notRun !== null && !["sh", "console"].includes(language));
   assertEquals(wrong, []);
 });
+
+/** The rows of quality.md that pages show under other names. */
+const CONTROLLERS: Readonly<Record<string, string>> = {
+  "podfit, `balanced`": "podfit-balanced",
+  "podfit, `latency`": "podfit-latency",
+  "podfit, `thrifty`": "podfit-thrifty",
+  "podfit, Kedify's documented example": "podfit-example",
+  "VPA, defaults": "vpa",
+  "VPA, half-lives of 30 minutes": "vpa-30m",
+  "VPA, fastest flags": "vpa-fast",
+};
+
+/** The cells of all rows of tables. */
+function listRows(text: string): readonly (readonly string[])[] {
+  return [...text.matchAll(/^\|(.*)\|$/gm)].map(([, row = ""]) => row.split("|").map((cell) => cell.trim()));
+}
 
 /** Pages that belong to another page, which links them. */
 const PARTS: Readonly<Record<string, string>> = {
