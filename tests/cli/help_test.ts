@@ -72,7 +72,7 @@ Deno.test("kubectl podfit says so in its usage, its examples and its complaints"
   assert(lint !== undefined);
   const help = readHelp(lint);
   assertStringIncludes(help, "Usage: kubectl podfit lint [options]");
-  assertStringIncludes(help, "\n  kubectl podfit lint -f manifests/\n");
+  assertStringIncludes(help, "\n  kubectl podfit lint manifests/\n");
   const folder = await Deno.makeTempDir();
   try {
     const main = new URL("../../main.ts", import.meta.url).href;

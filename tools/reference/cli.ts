@@ -1,5 +1,6 @@
 /** What do podfit's commands and flags mean? Made from the commander program and the daemon's tables. */
 import type { Argument, Command, Option } from "commander";
+import { formatExitCodes } from "../../lib/cli/command/process.ts";
 import { createCommands } from "../../lib/cli/commands.ts";
 import { type FlagRow, FLAGS, VARIABLES } from "../../lib/cli/run/flags.ts";
 import { createProgram } from "../../lib/cli/run/options.ts";
@@ -18,8 +19,47 @@ export function toCliPage(): string {
   return toPage("Commands", "podfit's own commands", [
     "Each command prints the same with `--help`. As a plug-in of kubectl, `podfit` is `kubectl podfit`.",
     toTable(["command", "what it does"], rows),
+    "All commands have the same exit codes:",
+    toFence(
+      formatExitCodes({ found: "a check found something: lint an error, replay a decision that differs" })
+        .replace(/^.*\n/, "").replaceAll(/^ {2}/gm, ""),
+      "text",
+    ),
+    "These flags mean the same in every command that has them (the flags of `podfit run` are its own):",
+    toSharedFlags(commands),
     ...commands.flatMap(toCommand),
   ]);
+}
+
+/** Flags that kubectl's users know. */
+const SHARED_FLAGS = [
+  "--filename",
+  "--namespace",
+  "--all-namespaces",
+  "--selector",
+  "--watch",
+  "--output",
+  "--no-headers",
+  "--kubeconfig",
+  "--context",
+];
+
+/** Which command takes which flag? The cell of --output has its formats. */
+function toSharedFlags(commands: readonly Command[]): string {
+  const own = commands.filter((command) => command.name() !== "run");
+  const taking = own.filter(({ options }) => options.some(({ long }) => SHARED_FLAGS.includes(long ?? "")));
+  const heads = SHARED_FLAGS.map((name) => {
+    const { short } = taking.flatMap(({ options }) => options).find(({ long }) => long === name) ?? {};
+    return toCode(short ?? name);
+  });
+  const rows = taking.map((command) => [
+    toCode(command.name()),
+    ...SHARED_FLAGS.map((name) => {
+      const found = command.options.find(({ long }) => long === name);
+      return found === undefined ? "" : name === "--output" ? found.argChoices?.join(", ") ?? "a file" : "yes";
+    }),
+  ]);
+  return toTable(["", ...heads], rows);
 }
 
 function toCommand(command: Command): readonly string[] {

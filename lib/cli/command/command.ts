@@ -7,7 +7,6 @@
 import { type Argument, Command, CommanderError, Option, type OptionValues } from "commander";
 import { getConsoleSize } from "../terminal/screen.ts";
 import { breakLines } from "../terminal/text.ts";
-import { parseChoice } from "./parse_values.ts";
 import { EXIT, formatExitCodes, StartError } from "./process.ts";
 
 /** The value of an environment variable, `undefined` when it is not set. */
@@ -143,19 +142,6 @@ export function createFlag(flags: string, description: string, settings: FlagSet
 /** For options that may be given several times; `true` = it was given without a value before. */
 function collectValues(value: string, before: readonly string[] | true = []): readonly string[] {
   return before === true ? [value] : [...before, value];
-}
-
-const TEXT_FORMATS = ["text", "json"] as const;
-
-/** `-o text|json`, for commands that print the same as text and as data. */
-export const FORMAT_FLAG = createFlag("-o, --output <format>", "how it is printed", {
-  fallback: "text",
-  choices: TEXT_FORMATS,
-});
-
-/** Returns whether FORMAT_FLAG asks for JSON. Throws a StartError for any other word. */
-export function parseIsJson(text: string): boolean {
-  return parseChoice({ name: "--output", text }, TEXT_FORMATS) === "json";
 }
 
 /** What it does, and the line to type, in which `podfit ` is replaced by the program's name. */

@@ -163,7 +163,7 @@ function refuse({ name, text }: FlagValue, why: string): StartError {
   return new StartError(`Cannot read ${name} "${text}": ${why}`);
 }
 
-export type SubjectKind = "pod" | "deployment" | "statefulset" | "daemonset" | "scaledobject";
+export type SubjectKind = "pod" | "deployment" | "statefulset" | "daemonset" | "scaledobject" | "podresourceautoscaler";
 
 export interface Subject<Kind extends SubjectKind = SubjectKind> {
   readonly kind: Kind;
@@ -177,6 +177,12 @@ const KIND_WORDS: Readonly<Record<SubjectKind, readonly string[]>> = {
   statefulset: ["statefulset", "statefulsets", "sts", "statefulset.apps"],
   daemonset: ["daemonset", "daemonsets", "ds", "daemonset.apps"],
   scaledobject: ["scaledobject", "scaledobjects", "so", "scaledobject.keda.sh"],
+  podresourceautoscaler: [
+    "podresourceautoscaler",
+    "podresourceautoscalers",
+    "pra",
+    "podresourceautoscaler.keda.kedify.io",
+  ],
 };
 
 /**

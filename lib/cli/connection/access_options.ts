@@ -6,6 +6,7 @@
 import { createFlag, type GetEnv } from "../command/command.ts";
 import { parseNamespace } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";
+import { CONTEXT_FLAG, KUBECONFIG_FLAG, NAMESPACE_FLAG } from "../command/shared_flags.ts";
 import { getServerEnvironment, type ServerChoice } from "./api_server.ts";
 
 /** Where podfits and their records are. */
@@ -31,9 +32,9 @@ export type AccessFlags = Readonly<{
 }>;
 
 export const ACCESS_FLAGS = [
-  createFlag("-n, --namespace <name>", "namespace of the subject (default: that of the context)"),
-  createFlag("--kubeconfig <path...>", "kubeconfig files (default: as kubectl)"),
-  createFlag("--context <name>", "context of the kubeconfig (default: its current-context)"),
+  NAMESPACE_FLAG,
+  KUBECONFIG_FLAG,
+  CONTEXT_FLAG,
   createFlag("--url <url>", "address of --debug-listen of a podfit, instead of an API server"),
   createFlag("--token-file <path>", "token for --url, where that podfit has --metrics-auth"),
   createFlag(

@@ -95,7 +95,7 @@ export interface PodfitQuery {
   readonly podfitNamespace: string;
 }
 
-type Server = Pick<ApiServer, "origin" | "transport">;
+export type Server = Pick<ApiServer, "origin" | "transport">;
 
 /** Returns the podfits that may have a record of it, the likeliest first; at least one. Throws a DebugError. */
 export async function openPodfits(
@@ -128,7 +128,7 @@ export async function openPodfits(
 }
 
 /** Returns a path with encoded segments: none of them can lead to another resource. Throws a DebugError for dots. */
-function toPath(texts: TemplateStringsArray, ...segments: readonly string[]): string {
+export function toPath(texts: TemplateStringsArray, ...segments: readonly string[]): string {
   const dots = segments.find((segment) => segment === "." || segment === "..");
   if (dots !== undefined) throw new DebugError("BadAnswer", `Cannot look for podfit: "${dots}" is not a name`);
   return String.raw({ raw: texts }, ...segments.map(encodeURIComponent));
@@ -296,8 +296,8 @@ function toApiServerError(response: Response, text: string, pod: PodfitPod): Deb
 const PROXY_ADVICE =
   'it takes the right to "get" on "pods/proxy" in podfit\'s namespace, or kubectl port-forward and --url';
 
-/** `null` = there is none. */
-async function fetchOne(server: Server, path: string, signal: AbortSignal): Promise<unknown> {
+/** Resolves to an object or a list; `null` = there is none. Rejects with a DebugError. */
+export async function fetchOne(server: Server, path: string, signal: AbortSignal): Promise<unknown> {
   const { data, error, response } = await orApiServerUnreachable(
     createClient(server).untyped({ method: "GET", path, signal }),
     signal,
@@ -482,7 +482,7 @@ function isReady(pod: unknown): boolean {
 }
 
 /** Returns a field of a value of any shape. */
-function getField(value: unknown, ...path: readonly string[]): unknown {
+export function getField(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce((at: unknown, key) => isRecord(at) && Object.hasOwn(at, key) ? at[key] : undefined, value);
 }
 

@@ -28,16 +28,31 @@ import { explainPod } from "../explanation/explain_pod.ts";
 import { explainPlainWorkload, explainWorkload, findTargetName, isPodNameOf } from "../explanation/explain_workload.ts";
 import type { Explanation } from "../explanation/explanation.ts";
 import { describePod, describeWorkload } from "../explanation/words.ts";
-import { type Text, toJson, writeError, writeLines, writeOutput } from "../terminal/output.ts";
+import { isData, writeData } from "../terminal/data.ts";
+import { formatCount } from "../terminal/numbers.ts";
+import { type Text, writeError, writeLines } from "../terminal/output.ts";
 import { fillScreen, getTextOptions, openScreen, type Screen } from "../terminal/screen.ts";
 import { breakLines, createStyle, type TextOptions } from "../terminal/text.ts";
+import { findSubject } from "./find_subject.ts";
 import type { ExplainOptions } from "./options.ts";
-import { collectRecords, createRecordsSource, hasEnoughRecords, UNKNOWN_WITHOUT_DAEMON } from "./without_daemon.ts";
+import {
+  collectRecords,
+  createRecordsSource,
+  hasEnoughRecords,
+  isSizedBy,
+  UNKNOWN_WITHOUT_DAEMON,
+} from "./without_daemon.ts";
 
-/** Resolves to the exit code: 0 = explained, 1 = no explanation. */
+/** Resolves to exit code 0: explained. Rejects with a StartError where there is no explanation. */
 export function explain(options: ExplainOptions): Promise<number> {
   return withAccess(options.access, async (access, signal) => {
-    const asking = { ...options, access, signal };
+    const { server, namespace } = access;
+    // Without an API server, only podfit's records say what there is.
+    const { subject, note } = server === null
+      ? { subject: options.subject, note: null }
+      : await abortable(findSubject(server, { ...options, namespace }, signal), signal);
+    if (note !== null) writeError(note);
+    const asking = { ...options, subject, access, signal };
     if (options.watches) await watch(asking);
     else printExplanation(await abortable(explainOnce(asking), signal), options);
   });
@@ -153,6 +168,11 @@ export async function explainFromSources(
   }
   const { lines: latest, warnings } = await fetchLatest(sources, { namespace }, options);
   const unknown = [...options.unknown ?? [], ...warnings];
+  if (subject.kind === "podresourceautoscaler") {
+    const pods = latest.filter((line) => line.kind === "pod").filter((line) => isSizedBy(line, subject.name));
+    const answer = `podfit sizes ${formatCount(pods.length, "pod")} by ${subject.kind}/${subject.name}.`;
+    return explainPods(pods, subject, { ...options, unknown, answer });
+  }
   const objects = latest.filter((line) => line.kind === "scaledObject");
   const object = objects.find((line) => isAbout(line, subject));
   const target = object === undefined ? `${subject.kind}/${subject.name}` : findTargetName(object);
@@ -175,10 +195,14 @@ function isAbout(line: ScaledObjectLine, { kind, name }: Subject): boolean {
 }
 
 /** No ScaledObject sets its replicas, so only its pods are known. */
-function explainPods(pods: readonly PodLine[], subject: Subject, options: RecordsOptions): Explanation {
+function explainPods(
+  pods: readonly PodLine[],
+  subject: Subject,
+  options: RecordsOptions & { readonly answer?: string },
+): Explanation {
   if (pods.length === 0) throw nothingKnown(subject, options);
-  const { namespace, now, unknown = [] } = options;
-  return explainPlainWorkload({ namespace, now: now(), pods, unknown, target: `${subject.kind}/${subject.name}` });
+  const target = `${subject.kind}/${subject.name}`;
+  return explainPlainWorkload({ ...options, now: options.now(), pods, target });
 }
 
 function nothingKnown({ kind, name }: Subject, { namespace }: RecordsOptions): DebugError {
@@ -307,9 +331,7 @@ async function redraw(texts: AsyncIterable<unknown>, { show, clock, signal }: Re
   await listening;
 }
 
-interface ViewOptions {
-  readonly isJson: boolean;
-}
+type ViewOptions = Pick<ExplainOptions, "format">;
 
 /** On a terminal in place, below any trouble; elsewhere when the answer changes. Disposal restores the terminal. */
 interface View extends Disposable {
@@ -318,13 +340,13 @@ interface View extends Disposable {
   readonly complain: (trouble: string) => void;
 }
 
-function printExplanation(explained: Explanation, { isJson }: ViewOptions): void {
-  if (isJson) writeOutput(`${toJson(explained)}\n`);
+function printExplanation(explained: Explanation, { format }: ViewOptions): void {
+  if (isData(format)) writeData(explained, format);
   else writeLines(toText(explained, getTextOptions()));
 }
 
 function openView(options: ViewOptions): View {
-  return Deno.stdout.isTerminal() && !options.isJson ? openScreenView() : openPrintedView(options);
+  return Deno.stdout.isTerminal() && !isData(options.format) ? openScreenView() : openPrintedView(options);
 }
 
 function openScreenView(): View {

@@ -1,22 +1,35 @@
 /** The flags of `podfit explain`. */
 import { Argument } from "commander";
-import { createFlag, defineCommand, FORMAT_FLAG, type GetEnv, parseIsJson, type Typed } from "../command/command.ts";
+import { createFlag, defineCommand, type GetEnv, type Typed } from "../command/command.ts";
 import { describeSubjects, parseSubject, type Subject, type SubjectKind } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";
+import { createFormatFlag, parseFormat, WATCH_FLAG } from "../command/shared_flags.ts";
 import { ACCESS_FLAGS, type AccessFlags, type AccessOptions, toAccess } from "../connection/access_options.ts";
 
-const KINDS: readonly SubjectKind[] = ["pod", "deployment", "statefulset", "daemonset", "scaledobject"];
+const KINDS: readonly SubjectKind[] = [
+  "pod",
+  "deployment",
+  "statefulset",
+  "daemonset",
+  "scaledobject",
+  "podresourceautoscaler",
+];
+
+const FORMATS = ["text", "json", "yaml"] as const;
 
 /** What is explained, from where, and how it is shown. */
 export interface ExplainOptions {
   readonly subject: Subject;
+  /** It was typed without a kind: a pod, or what else has this name. */
+  readonly isBare: boolean;
   readonly access: AccessOptions;
   readonly withoutDaemon: boolean;
   readonly watches: boolean;
-  readonly isJson: boolean;
+  readonly format: typeof FORMATS[number];
 }
 
 const NOTES = `
+A name alone is a pod, or else the Deployment, StatefulSet, DaemonSet, ScaledObject or PodResourceAutoscaler of this name.
 The first sentence is the answer. Then come usage and its age, thresholds and streaks, what is wanted and why, every gate
 with pass or FAIL, every cap, the last resizes, and what the next one waits for. For a workload with a ScaledObject:
 triggers, windows, limits, conditions, and its pods.
@@ -35,14 +48,15 @@ export const createExplainCommand = defineCommand({
   argument: new Argument("<subject...>", describeSubjects(KINDS)),
   flags: [
     createFlag("--without-daemon", "ask no podfit: take two samples"),
-    createFlag("--watch", "continue, and explain again at each evaluation"),
-    FORMAT_FLAG,
+    WATCH_FLAG,
+    createFormatFlag(FORMATS),
     ...ACCESS_FLAGS,
   ],
   notes: NOTES,
   examples: [
-    ["a pod", "podfit explain web-7d9f-x2x4k -n shop"],
-    ["the number of pods of a workload, and again at each evaluation", "podfit explain deployment/web -n shop --watch"],
+    ["a pod, or the workload of this name", "podfit explain web -n shop"],
+    ["the pods of an autoscaler", "podfit explain pra/web -n shop"],
+    ["the number of pods of a workload, and again at each evaluation", "podfit explain deploy web -n shop -w"],
     [
       "as data, of a podfit that kubectl port-forward reaches",
       "podfit explain pod/web-7d9f-x2x4k -o json --url http://127.0.0.1:8081",
@@ -61,9 +75,10 @@ function toExplainOptions(subject: readonly string[], given: Given, getEnv: GetE
   }
   return {
     subject: parseSubject(subject, KINDS),
+    isBare: subject.length === 1 && !subject.join().includes("/"),
     access: toAccess(given, getEnv),
     withoutDaemon,
     watches: watch,
-    isJson: parseIsJson(output),
+    format: parseFormat(output, FORMATS),
   };
 }

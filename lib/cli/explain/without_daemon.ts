@@ -122,12 +122,18 @@ function toObjectLine({ before, input: given }: ReplicasEvaluation): RecordLine 
 export function hasEnoughRecords(lines: readonly RecordLine[], { kind, name }: Subject): boolean {
   const pods = lines.filter((line) => line.kind === "pod");
   if (kind === "pod") return pods.some((line) => line.name === name && hasTwoSamples(line));
+  if (kind === "podresourceautoscaler") return pods.some((line) => isSizedBy(line, name) && hasTwoSamples(line));
   const target = `${kind}/${name}`;
   const objects = lines.filter((line) => line.kind === "scaledObject").filter((line) =>
     kind === "scaledobject" ? line.name === name : findTargetName(line) === target
   );
   if (objects.length > 0) return objects.filter(({ record }) => record.outcome.report?.half === "tick").length > 1;
   return pods.some((line) => isPodNameOf(line.name, target) && hasTwoSamples(line));
+}
+
+/** Returns whether the autoscaler of this name, in the pod's namespace, matches the pod. */
+export function isSizedBy({ record: { input } }: PodLine, name: string): boolean {
+  return input.contenders.some((one) => one.name === name);
 }
 
 function hasTwoSamples({ record: { outcome: { state } } }: PodLine): boolean {

@@ -22,22 +22,24 @@ interface PlainWorkload extends WorkloadOptions {
   readonly namespace: string;
   /** `deployment/web` */
   readonly target: string;
+  /** The first sentence, where it is not about replicas. */
+  readonly answer?: string;
 }
 
 /** The same for a workload whose number of pods podfit does not set. */
 export function explainPlainWorkload(
-  { namespace, target, now, pods, unknown = [] }: PlainWorkload,
+  { namespace, target, now, pods, unknown = [], answer }: PlainWorkload,
 ): WorkloadExplanation {
   const [, name = target] = target.split("/");
   const at = Math.max(...pods.map(({ record: { input } }) => input.now));
-  const answer =
+  const whole =
     `podfit sizes ${formatCount(pods.length, "pod")} of ${target}. It does not set the number of replicas: ` +
     "there is no ScaledObject for it.";
   return {
     kind: "workload",
     namespace,
     name,
-    answer,
+    answer: answer ?? whole,
     origin: "",
     at,
     now,

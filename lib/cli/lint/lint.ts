@@ -5,7 +5,8 @@
  */
 import { EXIT } from "../command/process.ts";
 import { readManifests } from "../manifests/files.ts";
-import { type Text, toJson, toLine, writeError, writeOutput } from "../terminal/output.ts";
+import { type DataFormat, formatData, isData } from "../terminal/data.ts";
+import { type Text, toLine, writeError, writeOutput } from "../terminal/output.ts";
 import { createStyle, getStdoutStyle, type Style } from "../terminal/text.ts";
 import { NOUNS } from "./check_object.ts";
 import type { Level, LocatedStatement, Report } from "./findings.ts";
@@ -27,9 +28,10 @@ export async function lint(options: LintOptions): Promise<number> {
 
 async function makeReport(options: LintOptions): Promise<Report> {
   const { sources, failures } = await readManifests(options.paths);
-  if (options.cluster === null) return { ...lintManifests(sources), unchecked: [], failures };
+  const { namespace } = options;
+  if (options.cluster === null) return { ...lintManifests(sources, namespace ?? undefined), unchecked: [], failures };
   const { lintCluster } = await import("./lint_cluster.ts");
-  const { failures: more, ...report } = await lintCluster(sources, options.cluster);
+  const { failures: more, ...report } = await lintCluster(sources, { ...options.cluster, namespace });
   return { ...report, failures: [...failures, ...more] };
 }
 
@@ -38,7 +40,7 @@ export function formatReport(report: Report, { format, style = createStyle(false
   readonly format: Format;
   readonly style?: Style;
 }): Text {
-  if (format === "json") return formatJson(report);
+  if (isData(format)) return formatReportData(report, format);
   const toText = format === "github" ? formatGithub : (finding: LocatedStatement) => formatText(finding, style);
   return report.findings.map((finding) => [toLine(toText(finding)), "\n"]);
 }
@@ -118,7 +120,10 @@ function escapeProperty(text: string): string {
 }
 
 /** `version` changes when a field is removed or gets another meaning. New fields do not change it. */
-function formatJson({ findings, checked, others, unchecked, failures }: Report): string {
+function formatReportData(
+  { findings, checked, others, unchecked, failures }: Report,
+  format: DataFormat,
+): string {
   const document = {
     version: 1,
     findings: findings.map(({ level, rule, file, place, kind, object, path, message }) => ({
@@ -137,5 +142,5 @@ function formatJson({ findings, checked, others, unchecked, failures }: Report):
     unchecked,
     failures,
   };
-  return `${toJson(document, 2)}\n`;
+  return formatData(document, format, 2);
 }

@@ -39,10 +39,13 @@ import {
   PLURALS,
 } from "./known_objects.ts";
 import { hasSubject, type LintedSources, type LintResult, lintSources, toLintResult } from "./lint_files.ts";
-import type { ClusterOptions } from "./options.ts";
+import type { ClusterOptions, LintOptions } from "./options.ts";
 
 /** Never rejects because of the cluster: then `failures` has the reason, and only the files are checked. */
-export async function lintCluster(sources: readonly Source[], options: ClusterOptions): Promise<Report> {
+export async function lintCluster(
+  sources: readonly Source[],
+  options: ClusterOptions & Pick<LintOptions, "namespace">,
+): Promise<Report> {
   using ending = listenForSignals();
   try {
     await using server = await connectTo(options, ending.signal);
@@ -57,7 +60,7 @@ export async function lintCluster(sources: readonly Source[], options: ClusterOp
 /** A server that is open already. */
 interface LintServerOptions {
   readonly sources: readonly Source[];
-  readonly options: Pick<ClusterOptions, "namespace" | "isEveryNamespace">;
+  readonly options: Pick<ClusterOptions, "isEveryNamespace"> & Pick<LintOptions, "namespace">;
   readonly server: Pick<ApiServer, "origin" | "transport" | "namespace">;
   readonly clock?: Clock;
   readonly signal: AbortSignal;

@@ -34,8 +34,8 @@ export interface LintedSources {
 }
 
 /** Checks every object of a known kind in the sources. Never throws. */
-export function lintManifests(sources: readonly Source[]): LintResult {
-  const read = lintSources(sources);
+export function lintManifests(sources: readonly Source[], namespace?: string): LintResult {
+  const read = lintSources(sources, namespace);
   const relations = checkTogether({ known: { ...read.objects, listed: new Set() }, isSubject: () => true });
   return toLintResult(read, relations);
 }

@@ -35,8 +35,11 @@ export interface ManifestObjects {
   readonly complaints: readonly string[];
 }
 
-/** Returns every object that a simulation uses; others are skipped. Never throws. */
-export function parseManifestObjects(sources: readonly Source[]): ManifestObjects {
+/**
+ * Returns every object that a simulation uses; others are skipped. A workload without a namespace gets this one. Never
+ * throws.
+ */
+export function parseManifestObjects(sources: readonly Source[], ownNamespace = "default"): ManifestObjects {
   const [workloads, autoscalers, scaledObjects]: [WorkloadObject[], Autoscaler[], ScaledObjectFacts[]] = [[], [], []];
   const manifests: Fields[] = [];
   const complaints: string[] = [];
@@ -52,7 +55,7 @@ export function parseManifestObjects(sources: readonly Source[]): ManifestObject
       if (facts.scaledObject !== null) scaledObjects.push(facts);
       else facts.problems.forEach(complain);
     } else if (typeof kind === "string" && Object.hasOwn(TEMPLATES, kind)) {
-      const read = parseWorkload(object, kind);
+      const read = parseWorkload(object, kind, ownNamespace);
       if ("problems" in read) read.problems.forEach(complain);
       else workloads.push(read);
     }
@@ -116,7 +119,11 @@ const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
   Pod: [],
 };
 
-function parseWorkload(object: Fields, kind: string): WorkloadObject | { readonly problems: readonly Problem[] } {
+function parseWorkload(
+  object: Fields,
+  kind: string,
+  ownNamespace: string,
+): WorkloadObject | { readonly problems: readonly Problem[] } {
   const path = TEMPLATES[kind] ?? [];
   const template = path.reduce<unknown>((value, key) => isRecord(value) ? value[key] : undefined, object);
   const { metadata = {}, spec } = isRecord(template) ? template : {};
@@ -128,7 +135,7 @@ function parseWorkload(object: Fields, kind: string): WorkloadObject | { readonl
   if (problems.length > 0) return { problems };
   const own = isRecord(object.metadata) ? object.metadata : {};
   const name = toText(own.name) ?? toText(own.generateName) ?? "unnamed";
-  const namespace = toText(own.namespace) ?? "default";
+  const namespace = toText(own.namespace) ?? ownNamespace;
   // The types of the API cover what was checked above; parsePod takes any value for the rest.
   const pod = { metadata: { ...(isRecord(metadata) ? metadata : {}), name, namespace }, spec } as Pod;
   const { replicas } = isRecord(object.spec) ? object.spec : {};

@@ -2,6 +2,7 @@
 import { Argument } from "commander";
 import { createFlag, defineCommand, type GetEnv, type Typed } from "../command/command.ts";
 import { describeSubjects, parseMs, parseOptional, parseSubject, type Subject } from "../command/parse_values.ts";
+import { parseOutputFile } from "../command/shared_flags.ts";
 import { ACCESS_FLAGS, type AccessFlags, type AccessOptions, toAccess } from "../connection/access_options.ts";
 
 const KINDS = ["pod", "scaledobject"] as const;
@@ -61,6 +62,6 @@ function toRecordOptions(subject: readonly string[], given: Given, getEnv: GetEn
     access: toAccess(given, getEnv),
     forMs: parseOptional(duration === undefined ? null : { name: "--for", text: duration }, parseMs),
     withPast: past,
-    path: output,
+    path: output === null ? null : parseOutputFile({ name: "--output", text: output }, "lines of JSON"),
   };
 }

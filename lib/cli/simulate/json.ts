@@ -1,5 +1,5 @@
 /**
- * What `podfit simulate -o json` prints. The unit of an amount is in its name. Seconds count from the start of the run.
+ * What `podfit simulate -o json` and `-o yaml` print. The unit of an amount is in its name. Seconds count from the start of the run.
  *
  * docs/reference/simulate.md describes it. A change that breaks a reader raises the version.
  */
@@ -7,7 +7,6 @@ import type { Figures } from "../../simulate/figures.ts";
 import type { ContainerRun, Simulation } from "../../simulate/simulate.ts";
 import type { Resource, Resources } from "../../units/resources.ts";
 import { listUnknown, type UnknownResources } from "../loads/loads.ts";
-import { toJson } from "../terminal/output.ts";
 import { computePodSeconds, computeShare } from "./figures.ts";
 import type { Ranked } from "./sweep/sweep.ts";
 
@@ -31,11 +30,7 @@ export interface Comparison {
 }
 
 /** One object per workload and policy; the policy of a run without autoscalers is null. `ranked`: best first. */
-export function formatSimulationJson(
-  comparisons: readonly Comparison[],
-  ranked: readonly Ranked[],
-  seed: string,
-): string {
+export function toSimulationData(comparisons: readonly Comparison[], ranked: readonly Ranked[], seed: string): unknown {
   const runs = comparisons.flatMap(({ title, runs, baseline, unknown }) =>
     [...runs, { policy: null, simulation: baseline }].map(({ policy, simulation }) => ({
       workload: title,
@@ -52,7 +47,7 @@ export function formatSimulationJson(
     underMillicores: under,
     ...one,
   }));
-  return `${toJson({ version: VERSION, seed, runs, ...ranked.length === 0 ? {} : { sweep } }, 2)}\n`;
+  return { version: VERSION, seed, runs, ...ranked.length === 0 ? {} : { sweep } };
 }
 
 /** What no load has is null. */

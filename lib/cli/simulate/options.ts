@@ -1,8 +1,9 @@
 /** The flags of `podfit simulate`. */
 import { createFlag, defineCommand, type Typed } from "../command/command.ts";
 import { LOAD_FLAGS, type LoadGiven, type LoadOptions, toLoadOptions } from "../command/load_flags.ts";
-import { parseBetween, parseChoice, parseOptional, parseTimeSpan, parseWhole } from "../command/parse_values.ts";
+import { parseBetween, parseOptional, parseTimeSpan, parseWhole } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";
+import { createFormatFlag, parseFormat } from "../command/shared_flags.ts";
 
 /** The command's options, checked. */
 export interface SimulateOptions extends LoadOptions {
@@ -15,7 +16,7 @@ export interface SimulateOptions extends LoadOptions {
   /** `null` = as long as the load is. */
   readonly hours: number | null;
   readonly seed: string;
-  readonly output: "table" | "json";
+  readonly output: typeof FORMATS[number];
   /** The file of the report; `null` = none. */
   readonly html: string | null;
   /** FIELD=VALUE,... each; an empty list = the built-in grid; `null` = no sweep. */
@@ -53,7 +54,7 @@ type Given =
     workers?: string;
   }>;
 
-const FORMATS = ["table", "json"] as const;
+const FORMATS = ["table", "json", "yaml"] as const;
 
 export const createSimulateCommand = defineCommand({
   name: "simulate",
@@ -71,7 +72,7 @@ export const createSimulateCommand = defineCommand({
     createFlag("--policy <file>", "autoscalers to compare with those of -f; repeatable", { isRepeatable: true }),
     createFlag("--hours <n>", "how long (default: as long as the load)"),
     createFlag("--seed <text>", "the same seed gives the same run", { fallback: "1" }),
-    createFlag("-o, --output <format>", "how it is printed", { fallback: "table", choices: FORMATS }),
+    createFormatFlag(FORMATS),
     createFlag("--html <file>", "write a report with plots, one file that needs no other"),
     createFlag("--sweep [field=values]", "try a grid of policies; repeatable", { isRepeatable: true }),
     createFlag("--workers <n>", "how many policies of a sweep are tried at a time (default: one for each CPU)"),
@@ -113,7 +114,7 @@ function toSimulateOptions(given: Given): SimulateOptions {
     hasNoise: given.noise === true,
     hours: parseOptional(written("--hours", given.hours), (one) => parseBetween(one, [0.01, 24 * 400])),
     seed: given.seed,
-    output: parseChoice({ name: "--output", text: given.output }, FORMATS),
+    output: parseFormat(given.output, FORMATS),
     html: given.html ?? null,
     sweep: sweep === undefined ? null : sweep === true ? [] : sweep,
     workers: parseOptional(written("--workers", given.workers), (one) => parseWhole(one, [1, 256])),

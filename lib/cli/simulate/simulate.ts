@@ -19,12 +19,13 @@ import {
 } from "../loads/loads.ts";
 import { readManifests } from "../manifests/files.ts";
 import { type ManifestObjects, parseManifestObjects } from "../manifests/objects.ts";
+import { isData, writeData } from "../terminal/data.ts";
 import { formatNumber } from "../terminal/numbers.ts";
 import { toLine, writeError, writeOutput } from "../terminal/output.ts";
 import { formatTable } from "../terminal/text.ts";
 import { computePodSeconds, describeUnknown, formatChange, RUN_FIGURES } from "./figures.ts";
 import { formatHtml } from "./html/page.ts";
-import { type Comparison, formatSimulationJson, type PolicyRun } from "./json.ts";
+import { type Comparison, type PolicyRun, toSimulationData } from "./json.ts";
 import type { SimulateOptions } from "./options.ts";
 import { formatRanked, type Ranked, sweep } from "./sweep/sweep.ts";
 import { type Subject, toSubjects } from "./sweep/try_policy.ts";
@@ -82,7 +83,8 @@ async function simulateObjects(options: SimulateOptions, { given, others }: Pars
   });
   const ranked = options.sweep === null ? [] : await sweep(options, { objects: given, named, seconds });
   await writeHtml(options, comparisons, ranked);
-  if (options.output === "json") writeOutput(formatSimulationJson(comparisons, ranked, options.seed));
+  const { output } = options;
+  if (isData(output)) writeData(toSimulationData(comparisons, ranked, options.seed), output, 2);
   else writeOutput(`${formatComparisons(comparisons)}\n${ranked.length === 0 ? "" : `${formatRanked(ranked)}`}`);
   return EXIT.ok;
 }

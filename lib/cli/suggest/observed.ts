@@ -5,13 +5,14 @@ import { parsePod } from "../../daemon/cluster/parse_pod.ts";
 import { WORKLOAD_KINDS, WORKLOAD_PLURALS } from "../../daemon/cluster/tables.ts";
 import { createClient } from "../../kube/client.ts";
 import { toApiError } from "../../kube/errors.ts";
+import { MAX_PAGES } from "../../kube/list.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import type { WorkloadKind } from "../../model/autoscaler.ts";
 import type { PodFacts } from "../../model/pod.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { NamedLoad } from "../../simulate/load.ts";
 import { collectUsage } from "../../simulate/load/usage.ts";
-import { formatSelector } from "../../units/selector.ts";
+import { formatSelector, type Selector } from "../../units/selector.ts";
 import { formatDuration } from "../../units/time.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import type { UsageNode, UsagePod, WatchUsage } from "../../usage/source.ts";
@@ -156,24 +157,49 @@ export async function fetchWorkload(server: Server, target: Target, signal: Abor
   });
 }
 
-/** Every Deployment, StatefulSet and DaemonSet of a namespace. Rejects as fetchWorkload() does. */
+/** Which workloads are listed. */
+interface WorkloadScope {
+  /** `null` = all. */
+  readonly namespace: string | null;
+  readonly selector: Selector | null;
+  readonly signal: AbortSignal;
+  /** Gets the number of workloads whose pods are listed. */
+  readonly onFound?: (count: number) => void;
+}
+
+/** The API server lists this many objects at a time. */
+const PAGE_SIZE = 500;
+
+/** Every Deployment, StatefulSet and DaemonSet of the scope. Rejects as fetchWorkload() does. */
 export async function listWorkloads(
   server: Server,
-  namespace: string,
-  signal: AbortSignal,
+  { namespace, selector, signal, onFound }: WorkloadScope,
 ): Promise<readonly FoundWorkload[]> {
   const found: FoundWorkload[] = [];
+  const prefix = namespace === null ? "/apis/apps/v1" : `/apis/apps/v1/namespaces/${namespace}`;
   for (const kind of WORKLOAD_KINDS) {
-    const list = await fetchObject(
-      server,
-      `/apis/apps/v1/namespaces/${namespace}/${WORKLOAD_PLURALS[kind]}?limit=500`,
-      signal,
-    );
-    for (const item of listItems(list)) {
-      found.push(await toFoundWorkload(server, item as Deployment, { kind, namespace, signal }));
+    const query = new URLSearchParams({ limit: `${PAGE_SIZE}` });
+    if (selector !== null) query.set("labelSelector", formatSelector(selector));
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const list = await fetchObject(server, `${prefix}/${WORKLOAD_PLURALS[kind]}?${query}`, signal);
+      for (const item of listItems(list)) {
+        const own = (item as Deployment).metadata?.namespace ?? namespace ?? "default";
+        found.push(await toFoundWorkload(server, item as Deployment, { kind, namespace: own, signal }));
+        onFound?.(found.length);
+      }
+      const next = getContinueToken(list);
+      if (next === null) break;
+      query.set("continue", next);
     }
   }
   return found;
+}
+
+/** `null` on the last page. */
+function getContinueToken(list: unknown): string | null {
+  const metadata = isRecord(list) && isRecord(list["metadata"]) ? list["metadata"] : {};
+  const token = metadata["continue"];
+  return typeof token === "string" && token !== "" ? token : null;
 }
 
 interface FindOptions {
@@ -249,7 +275,7 @@ async function readTemplate({ filenames, target }: HistoryOptions): Promise<PodF
   if (filenames.length === 0) return null;
   const { sources, failures } = await readManifests(filenames);
   if (failures.length > 0) throw new StartError(failures.join("; "));
-  const { workloads, complaints } = parseManifestObjects(sources);
+  const { workloads, complaints } = parseManifestObjects(sources, target.namespace);
   if (complaints.length > 0) throw new StartError(complaints.join("; "));
   const found = workloads.find(({ kind, namespace, name }) =>
     kind.toLowerCase() === target.kind && name === target.name && namespace === target.namespace

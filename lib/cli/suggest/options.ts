@@ -2,6 +2,7 @@
 import { Argument } from "commander";
 import { WORKLOAD_KINDS } from "../../daemon/cluster/tables.ts";
 import type { WorkloadKind } from "../../model/autoscaler.ts";
+import type { Selector } from "../../units/selector.ts";
 import { createFlag, defineCommand, type GetEnv, type Typed } from "../command/command.ts";
 import { LOAD_FLAGS, type LoadGiven, type LoadOptions, toLoadOptions } from "../command/load_flags.ts";
 import {
@@ -14,6 +15,17 @@ import {
   type Subject,
 } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";
+import {
+  ALL_NAMESPACES_FLAG,
+  CONTEXT_FLAG,
+  FILENAME_FLAG,
+  KUBECONFIG_FLAG,
+  NAMESPACE_FLAG,
+  parseOutputFile,
+  parseSelectorFlag,
+  refuseNamespaceWithAll,
+  SELECTOR_FLAG,
+} from "../command/shared_flags.ts";
 import { getServerEnvironment, type ServerChoice } from "../connection/api_server.ts";
 
 /** The command's options, checked. */
@@ -22,6 +34,10 @@ export interface SuggestOptions extends LoadOptions {
   readonly workload: Subject<WorkloadKind> | null;
   /** `null` = that of the kubeconfig's context, or `default` without a cluster. */
   readonly namespace: string | null;
+  /** With `workload` null: of all namespaces. */
+  readonly isEveryNamespace: boolean;
+  /** With `workload` null: labels of the workloads; `null` = all. */
+  readonly selector: Selector | null;
   /** How long it is watched, or how far back Prometheus is asked. */
   readonly forMs: number;
   /** Manifests that may hold the workload. */
@@ -52,13 +68,15 @@ type Given =
   & Readonly<{
     namespace?: string;
     all?: boolean;
+    allNamespaces?: boolean;
+    selector?: string;
     for: string;
     filename?: readonly string[];
     container?: string;
     seed: string;
     policies?: string;
     output?: string;
-    kubeconfig?: string;
+    kubeconfig?: readonly string[];
     context?: string;
   }>;
 
@@ -67,26 +85,27 @@ export const createSuggestCommand = defineCommand({
   description: "find the policy that fits a workload, and print its manifest",
   argument: new Argument("[workload...]", describeSubjects(WORKLOAD_KINDS)),
   flags: [
-    createFlag("-n, --namespace <name>", "namespace of the workload (default: that of the context)"),
+    NAMESPACE_FLAG,
     createFlag("--all", "every workload of the namespace"),
+    ALL_NAMESPACES_FLAG,
+    SELECTOR_FLAG,
     createFlag("--for <duration>", "how long to watch, or how far back to ask Prometheus: 30m, 2h, 7d", {
       fallback: "30m",
     }),
     ...LOAD_FLAGS,
-    createFlag("-f, --filename <path>", "manifests with the workload, for a suggestion without a cluster", {
-      isRepeatable: true,
-    }),
+    FILENAME_FLAG,
     createFlag("-c, --container <name>", "the container of a load without a name"),
     createFlag("--seed <text>", "seed of the noise", { fallback: "1" }),
     createFlag("--policies <n>", "how many policies to simulate at most (default: what takes about a minute)"),
     createFlag("-o, --output <file>", "file for the manifest (default: stdout)"),
-    createFlag("--kubeconfig <file>", "kubeconfig of the cluster to watch"),
-    createFlag("--context <name>", "context of the kubeconfig"),
+    KUBECONFIG_FLAG,
+    CONTEXT_FLAG,
   ],
   notes: NOTES,
   examples: [
     ["by two hours of the cluster", "podfit suggest deployment/web -n shop --for 2h"],
     ["all workloads of a namespace, into a file", "podfit suggest --all -n shop --for 30m -o policies.yaml"],
+    ["all of the cluster that a team has", "podfit suggest -A -l team=web --for 2h"],
     [
       "by a week of Prometheus",
       `podfit suggest deployment/web --for 7d --from prometheus http://localhost:9090 '{namespace="shop",pod=~"web-.*"}'`,
@@ -99,14 +118,19 @@ export const createSuggestCommand = defineCommand({
 
 function toSuggestOptions(workload: readonly string[], given: Given, getEnv: GetEnv): SuggestOptions {
   const written = (name: string, text: string | undefined) => text === undefined ? null : { name, text };
-  const { all = false } = given;
+  const { allNamespaces = false, all = allNamespaces } = given;
+  refuseNamespaceWithAll(given.namespace, allNamespaces);
+  const selector = parseSelectorFlag(given.selector);
   const { hasLoad, ...load } = toLoadOptions(given);
   if (all === workload.length > 0) {
     throw new StartError("Cannot suggest: name one workload, such as deployment/web, or give --all");
   }
+  if (selector !== null && !all) throw new StartError("Cannot use --selector without --all or --all-namespaces");
   if (all && hasLoad) throw new StartError("Cannot use --all with a history: name the workload that it is of");
   return {
     workload: workload.length === 0 ? null : parseSubject(workload, WORKLOAD_KINDS),
+    isEveryNamespace: allNamespaces,
+    selector,
     namespace: parseOptional(written("--namespace", given.namespace), parseNamespace),
     forMs: parseTimeSpan(given.for),
     filenames: given.filename ?? [],
@@ -114,9 +138,9 @@ function toSuggestOptions(workload: readonly string[], given: Given, getEnv: Get
     ...load,
     noise: given.noise === true ? given.seed : null,
     budget: parseOptional(written("--policies", given.policies), (one) => parseWhole(one, [3, 10_000])),
-    output: given.output ?? null,
+    output: parseOptional(written("--output", given.output), (one) => parseOutputFile(one, "a YAML manifest")),
     server: {
-      kubeconfigPaths: given.kubeconfig === undefined ? [] : [given.kubeconfig],
+      kubeconfigPaths: given.kubeconfig ?? [],
       context: given.context ?? null,
       environment: getServerEnvironment(getEnv),
     },

@@ -8,6 +8,7 @@ import { type Clock, systemClock } from "../../runtime/clock.ts";
 import { EXIT, listenForSignals, StartError, toStartError } from "../command/process.ts";
 import { connectTo, openUsage } from "../connection/api_server.ts";
 import { openPrometheus } from "../loads/loads.ts";
+import { formatCount } from "../terminal/numbers.ts";
 import { writeError, writeOutput } from "../terminal/output.ts";
 import { openProgressLine } from "../terminal/screen.ts";
 import { formatManifest } from "./manifest.ts";
@@ -55,9 +56,15 @@ async function watchCluster(options: SuggestOptions): Promise<readonly ObservedW
   using ending = listenForSignals();
   await using server = await connectTo(options.server, ending.signal);
   const namespace = options.namespace ?? server.namespace;
-  const { workload } = options;
+  const { workload, isEveryNamespace, selector } = options;
+  using progress = openProgressLine();
   const fetched = workload === null
-    ? listWorkloads(server, namespace, ending.signal)
+    ? listWorkloads(server, {
+      namespace: isEveryNamespace ? null : namespace,
+      selector,
+      signal: ending.signal,
+      onFound: (count) => progress.show(`Listing pods, ${formatCount(count, "workload")} so far`),
+    })
     : fetchWorkload(server, { ...workload, namespace }, ending.signal).then((one) => [one]);
   // A cluster that does not answer is no fault of podfit: one line, and no stack.
   const found = await fetched.catch((error: unknown) => {
@@ -65,8 +72,11 @@ async function watchCluster(options: SuggestOptions): Promise<readonly ObservedW
   });
   const running = found.filter(({ pods }) => pods.length > 0);
   if (running.length === 0) {
-    const what = workload === null ? "workload" : `${workload.kind}/${workload.name}`;
-    throw new StartError(`Cannot watch ${what} of namespace "${namespace}": no pod of it runs`);
+    const what = workload === null ? "a workload" : `${workload.kind}/${workload.name}`;
+    const where = isEveryNamespace ? "any namespace" : `namespace "${namespace}"`;
+    throw new StartError(
+      `Cannot watch ${what} of ${where}: no pod of it runs; name another, or read a history (--load)`,
+    );
   }
   return await watch(running, { server, clock: systemClock, forMs: options.forMs, signal: ending.signal });
 }
@@ -107,8 +117,9 @@ async function suggestAll(
 ): Promise<readonly string[]> {
   using progress = openProgressLine();
   const manifests: string[] = [];
-  for (const one of watched) {
+  for (const [at, one] of watched.entries()) {
     const { target, source } = one;
+    const place = watched.length === 1 ? "" : `${at + 1} of ${watched.length}, `;
     const subjects = toSubjects(one);
     if (subjects.length === 0) {
       const long = `${MIN_SECONDS} s of usage of a container at least`;
@@ -117,7 +128,9 @@ async function suggestAll(
     for (const subject of subjects) {
       const most = budget ?? toBudget(subject.loads.reduce((sum, { seconds }) => sum + seconds, 0));
       const onTried = async (tried: number) => {
-        progress.show(`${target.kind}/${target.name} ${subject.container}: ${tried} of at most ${most} policies`);
+        progress.show(
+          `${place}${target.kind}/${target.name} ${subject.container}: ${tried} of at most ${most} policies`,
+        );
         // A signal takes effect between two policies.
         await systemClock.sleep(0);
       };

@@ -7,18 +7,20 @@ import type { RecordLine } from "../../record/record.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { abortable } from "../../runtime/tasks.ts";
 import type { RequestOrLimit, Resource } from "../../units/resources.ts";
+import { matches, type Selector } from "../../units/selector.ts";
 import { type Access, withAccess } from "../connection/podfits.ts";
 import { fetchLatest } from "../connection/records.ts";
 import { explainPod } from "../explanation/explain_pod.ts";
 import { explainWorkload } from "../explanation/explain_workload.ts";
 import type { ContainerExplanation, PodExplanation } from "../explanation/explanation.ts";
 import { formatClock, formatCount, formatPercent, formatSize } from "../terminal/numbers.ts";
-import { type Text, toJson, writeError, writeLines, writeOutput } from "../terminal/output.ts";
+import { isData, writeData } from "../terminal/data.ts";
+import { type Text, writeError, writeLines } from "../terminal/output.ts";
 import { fillScreen, getTextOptions, openScreen } from "../terminal/screen.ts";
 import { createStyle, type TextOptions } from "../terminal/text.ts";
 import type { Sort, TopOptions } from "./options.ts";
 
-/** Resolves to the exit code: 0 = listed, 1 = no list. */
+/** Resolves to exit code 0: listed. Rejects with a StartError where there is no list. */
 export function top(options: TopOptions): Promise<number> {
   return withAccess(options.access, async (access, signal) => {
     if (options.watches) await watch(access, options, signal);
@@ -36,27 +38,37 @@ async function list(access: Access, options: TopOptions, signal: AbortSignal): P
   const namespace = options.isEveryNamespace ? null : access.namespace;
   const sources = await access.open({ namespace, pod: null }, signal);
   const { lines, warnings } = await fetchLatest(sources, namespace === null ? {} : { namespace }, { signal });
-  const rows = sortRows(filterRows(toRows(lines, systemClock.now()), options.filter), options.sort);
+  const chosen = lines.filter((line) => isSelected(line, options.selector));
+  const rows = sortRows(filterRows(toRows(chosen, systemClock.now()), options.filter), options.sort);
   return { rows, warnings };
 }
 
-function print({ rows, warnings }: TopList, { isJson }: Pick<TopOptions, "isJson">): void {
-  for (const warning of warnings) writeError(warning);
-  if (isJson) writeOutput(`${toJson(rows)}\n`);
-  else writeLines(toText(rows, getTextOptions()));
+/** Records of ScaledObjects have no labels. */
+function isSelected(line: RecordLine, selector: Selector | null): boolean {
+  return selector === null || (line.kind === "pod" && matches(selector, line.record.input.pod.labels));
 }
 
-function toText(rows: readonly TopRow[], options: TextOptions): readonly Text[] {
-  return rows.length === 0
-    ? ["podfit tracks nothing there, or nothing that --filter lets through"]
-    : toTopTable(rows, options);
+type PrintOptions = Pick<TopOptions, "format" | "hasHeaders" | "isEveryNamespace">;
+
+function print({ rows, warnings }: TopList, options: PrintOptions): void {
+  for (const warning of warnings) writeError(warning);
+  if (isData(options.format)) writeData(rows, options.format);
+  else if (rows.length === 0) writeError(NO_ROWS);
+  else writeLines(toTopTable(rows, { ...getTextOptions(), ...toTableOptions(options) }));
+}
+
+/** Goes to stderr, as it is no row. */
+const NO_ROWS = "podfit tracks nothing there, or nothing that --filter and --selector let through";
+
+function toTableOptions({ format, hasHeaders, isEveryNamespace }: PrintOptions): TableOptions {
+  return { isWide: format === "wide", hasHeaders, hasNamespace: isEveryNamespace };
 }
 
 const WATCH_MS = 5_000;
 
 /** In place on a terminal, with what went wrong last; one table after the other elsewhere. */
 async function watch(access: Access, options: TopOptions, signal: AbortSignal): Promise<void> {
-  const isDrawn = Deno.stdout.isTerminal() && !options.isJson;
+  const isDrawn = Deno.stdout.isTerminal() && !isData(options.format);
   const first = await abortable(list(access, options, signal), signal);
   using screen = isDrawn ? openScreen() : null;
   let listed = first;
@@ -69,7 +81,8 @@ async function watch(access: Access, options: TopOptions, signal: AbortSignal): 
       const heading = `podfit top  ${formatClock(now, now)}  ${rows.length} rows, ${held} wait for something  ${
         failure ?? warnings.join("; ")
       }`;
-      return fillScreen([heading, "", ...toText(rows, { style: createStyle(!Deno.noColor), columns })], height);
+      const table = toTopTable(rows, { style: createStyle(!Deno.noColor), columns, ...toTableOptions(options) });
+      return fillScreen([heading, "", ...rows.length === 0 ? [NO_ROWS] : table], height);
     });
     if (screen === null) print(listed, options);
     await systemClock.sleep(WATCH_MS, signal).catch(() => {});
@@ -237,15 +250,24 @@ interface Column {
   readonly dispensable: number;
 }
 
+interface TableOptions {
+  /** Every column, however narrow the terminal is. */
+  readonly isWide?: boolean;
+  readonly hasHeaders?: boolean;
+  /** A column with the namespace, also where all rows are of one. */
+  readonly hasNamespace?: boolean;
+}
+
 /** Lines without their newlines, the heading first. */
-export function toTopTable(rows: readonly TopRow[], options: TextOptions): readonly Text[] {
+export function toTopTable(rows: readonly TopRow[], given: TextOptions & TableOptions): readonly Text[] {
+  const options = given.isWide === true ? { ...given, columns: Infinity } : given;
   const columns = chooseColumns(rows, options);
   const over = Math.max(0, sumWidths(columns.map((column) => computeWidth(column, rows))) - options.columns);
   const widths = columns.map((column) => computeWidth(column, rows) - (column === NAME_COLUMN ? over : 0));
   const lines = rows.map((row) => formatRow(columns.map(({ read }) => read(row)), { columns, widths }));
   const heading = formatRow(columns.map(({ title }) => title), { columns, widths });
   return [
-    options.style.bold(heading),
+    ...options.hasHeaders === false ? [] : [options.style.bold(heading)],
     ...lines.map((line, at) => rows[at]?.isHeld === true ? options.style.yellow(line) : line),
   ];
 }
@@ -253,9 +275,10 @@ export function toTopTable(rows: readonly TopRow[], options: TextOptions): reado
 /** The length of a long name that is kept before a column is left out. */
 const MIN_NAME_WIDTH = 24;
 
-function chooseColumns(rows: readonly TopRow[], options: TextOptions): readonly Column[] {
-  const namespaces = new Set(rows.map(({ namespace }) => namespace));
-  let columns = COLUMNS.filter(({ title }) => title !== "NAMESPACE" || namespaces.size > 1);
+function chooseColumns(rows: readonly TopRow[], options: TextOptions & TableOptions): readonly Column[] {
+  const hasNamespace = options.isWide === true || options.hasNamespace === true ||
+    new Set(rows.map(({ namespace }) => namespace)).size > 1;
+  let columns = COLUMNS.filter(({ title }) => title !== "NAMESPACE" || hasNamespace);
   const leastOf = (column: Column) =>
     column === NAME_COLUMN ? Math.min(MIN_NAME_WIDTH, computeWidth(column, rows)) : computeWidth(column, rows);
   while (sumWidths(columns.map(leastOf)) > options.columns) {

@@ -9,7 +9,7 @@ import { runPodfit } from "../../support/podfit_process.ts";
 
 const COMMANDS = readProgram().commands.map((command) => command.name()).sort();
 const LEVELS = ["debug", "error", "info", "warn"];
-const FORMATS = ["github", "json", "text"];
+const FORMATS = ["github", "json", "text", "yaml"];
 
 /** Lines before Tab, with what fits; of flags only whether these are among them. */
 const LINES: readonly (readonly [line: string, words: readonly string[]])[] = [
@@ -77,7 +77,7 @@ await shellTest("bash", "kubectl_complete-podfit prints what fits and how kubect
   const ask = (...words: readonly string[]) =>
     runShell("bash", ["--norc", "-c", script, "kubectl_complete-podfit", ...words]);
   assertEquals(await ask("li"), "lint\n:4\n");
-  assertEquals(await ask("lint", "-o", ""), "text\njson\ngithub\n:4\n");
+  assertEquals(await ask("lint", "-o", ""), "text\njson\nyaml\ngithub\n:4\n");
   assertEquals(await ask("lint", "-o", "xml"), ":4\n");
   assertEquals(await ask("lint", "-f", "web"), "web.yaml\n:0\n");
 });

@@ -40,6 +40,9 @@ const SUBJECTS = {
   "deploy/web": { kind: "deployment", name: "web" },
   "ds/log": { kind: "daemonset", name: "log" },
   "ScaledObject/web": { kind: "scaledobject", name: "web" },
+  "deploy web": { kind: "deployment", name: "web" },
+  "pra/web": { kind: "podresourceautoscaler", name: "web" },
+  "pod web-1": { kind: "pod", name: "web-1" },
 };
 
 const URLS = { "127.0.0.1:8081/": "http://127.0.0.1:8081", "https://podfit/a/": "https://podfit/a" };
@@ -52,9 +55,28 @@ for (const [text, url] of Object.entries(URLS)) {
 
 for (const [text, subject] of Object.entries(SUBJECTS)) {
   Deno.test(`explain ${text} is about ${subject.kind} ${subject.name}`, async () => {
-    assertEquals((await parse("explain", text)).explain?.subject, subject);
+    assertEquals((await parse("explain", ...text.split(" "))).explain?.subject, subject);
   });
 }
+
+Deno.test("explain searches other kinds for a name that was typed without a kind only", async () => {
+  assertEquals((await parse("explain", "web")).explain?.isBare, true);
+  for (const words of [["pod/web"], ["pod", "web"], ["pra", "web"]]) {
+    assertEquals((await parse("explain", ...words)).explain?.isBare, false, words.join(" "));
+  }
+});
+
+Deno.test("top takes kubectl's formats and labels", async () => {
+  const { top } = await parse("top", "-o", "wide", "--no-headers", "-l", "app=web", "-w");
+  assertEquals([top?.format, top?.hasHeaders, top?.selector?.requirements[0]?.key, top?.watches], [
+    "wide",
+    false,
+    "app",
+    true,
+  ]);
+  const plain = (await parse("top")).top;
+  assertEquals([plain?.format, plain?.hasHeaders, plain?.selector], ["text", true, null]);
+});
 
 Deno.test("explain takes its flags, and top its own", async () => {
   const { explain } = await parse(
@@ -69,8 +91,8 @@ Deno.test("explain takes its flags, and top its own", async () => {
     "http://127.0.0.1:8081",
   );
   assertEquals(
-    [explain?.access.namespace, explain?.watches, explain?.isJson, explain?.access.url],
-    ["shop", true, true, "http://127.0.0.1:8081"],
+    [explain?.access.namespace, explain?.watches, explain?.format, explain?.access.url],
+    ["shop", true, "json", "http://127.0.0.1:8081"],
   );
   const { top } = await parse("top", "-A", "--sort", "wanted", "--filter", "web");
   assertEquals([top?.isEveryNamespace, top?.sort, top?.filter, top?.access.namespace], [true, "wanted", "web", null]);
@@ -80,7 +102,7 @@ const REFUSED: Readonly<Record<string, readonly [readonly string[], RegExp]>> = 
   "no subject": [["explain"], /missing required argument 'subject'; see podfit explain --help/],
   "a kind that is none": [
     ["explain", "node/a"],
-    /Cannot read "node\/a": write POD, pod\/NAME, deployment\/NAME, statefulset\/NAME, daemonset\/NAME or/,
+    /Cannot read "node\/a": write POD, pod\/NAME, deployment\/NAME, statefulset\/NAME, daemonset\/NAME, scaledobject\/NAME or/,
   ],
   "a name that is none": [["explain", "pod/A_b"], /Cannot read pod "A_b": it is not a name of a pod/],
   "a look that is watched": [

@@ -49,7 +49,16 @@ Deno.test("podfit lint ends with 2 on a file that cannot be read, and still chec
   await using folder = await writeFiles({ "bad.yaml": BAD, "a.yaml": "#".repeat(17 * 2 ** 20) });
   await using empty = await writeFiles({});
   const file = `${folder.path}/bad.yaml`;
-  const { code, stdout, complaints } = await lint(["-f", "/no/such.yaml", "-f", file, folder.path, "-f", empty.path]);
+  const { code, stdout, complaints } = await lint([
+    "-f",
+    "/no/such.yaml",
+    "-f",
+    file,
+    "-f",
+    folder.path,
+    "-f",
+    empty.path,
+  ]);
   assertEquals([code, stdout.split("\n").length], [2, 2]);
   assertEquals(complaints, [
     'podfit: Cannot read "/no/such.yaml": no such file or directory; check the path',
@@ -62,8 +71,15 @@ Deno.test("podfit lint ends with 2 on a file that cannot be read, and still chec
 Deno.test("podfit lint says in one line what is wrong with its flags, the daemon's among them, and ends with 2", async () => {
   const cases: readonly (readonly [string, ...string[]])[] = [
     ["Cannot lint: name files or directories, - for stdin, or add --cluster", "lint"],
-    ["option '--namespace' is about a cluster, add --cluster", "lint", "-f", "a.yaml", "-n", "shop"],
-    ["options '--namespace' and '--all-namespaces' exclude each other", "lint", "--cluster", "-A", "-n", "shop"],
+    ["option '--all-namespaces' is about a cluster, add --cluster", "lint", "-f", "a.yaml", "-A"],
+    [
+      "Cannot use --all-namespaces with --namespace: one of them is enough",
+      "lint",
+      "--cluster",
+      "-A",
+      "-n",
+      "shop",
+    ],
     [
       'Cannot read --namespace "Shop": "Shop" is not a namespace name: lower case letters, digits and "-", at most 63',
       "lint",

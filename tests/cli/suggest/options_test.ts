@@ -27,6 +27,8 @@ Deno.test("suggest takes a workload to watch, by kubectl's short names too", asy
   assertEquals(options, {
     workload: { kind: "deployment", name: "web" },
     namespace: "shop",
+    isEveryNamespace: false,
+    selector: null,
     forMs: 7_200_000,
     filenames: [],
     container: null,
@@ -45,6 +47,9 @@ Deno.test("suggest takes a workload to watch, by kubectl's short names too", asy
   });
   assertEquals((await parse("sts/db")).workload, { kind: "statefulset", name: "db" });
   assertEquals((await parse("--all")).workload, null);
+  assertEquals((await parse("deploy", "web")).workload, { kind: "deployment", name: "web" });
+  const every = await parse("-A", "-l", "team=web");
+  assertEquals([every.workload, every.isEveryNamespace, every.selector?.requirements.length], [null, true, 1]);
 });
 
 Deno.test("suggest takes days, and Prometheus with a query that has spaces", async () => {
@@ -109,6 +114,9 @@ Deno.test("suggest says in one line what is wrong, with exit code 2", async () =
       ["deployment/web", "--from", "prometheus", "u"],
       'Cannot read --from "prometheus u": write --from prometheus URL QUERY, the query quoted',
     ],
+    [["-A", "-n", "shop"], "Cannot use --all-namespaces with --namespace: one of them is enough"],
+    [["deployment/web", "-l", "a=b"], "Cannot use --selector without --all or --all-namespaces"],
+    [["deployment/web", "-o", "yaml"], 'Cannot use --output "yaml": it names a file here'],
     [["deployment/web", "--memory-query", "q"], "Cannot use --memory-query without --from prometheus"],
   ];
   for (const [args, message] of cases) {

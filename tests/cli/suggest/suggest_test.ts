@@ -23,6 +23,8 @@ import { DEPLOYMENT, STEP } from "../simulate/files.ts";
 const OPTIONS: SuggestOptions = {
   workload: { kind: "deployment", name: "web" },
   namespace: null,
+  isEveryNamespace: false,
+  selector: null,
   forMs: 600_000,
   filenames: [],
   container: null,
@@ -64,13 +66,28 @@ Deno.test("suggest() writes a manifest for the container of the workload's manif
     assertStringIncludes(text.replaceAll("\n# ", " "), `what was seen: ${folder}/step.csv.`);
   }));
 
+Deno.test("-n of suggest is the namespace of manifests without one", () =>
+  withFiles(async (folder) => {
+    const output = `${folder}/suggested.yaml`;
+    const filenames = [`${folder}/web.yaml`];
+    assertEquals(await suggest({ ...OPTIONS, loads: [`${folder}/step.csv`], filenames, namespace: "shop", output }), 0);
+    const [manifest] = parseAll(await Deno.readTextFile(output)) as Json[];
+    assertEquals(manifest.metadata.namespace, "shop");
+  }));
+
 Deno.test("suggest() is not done for a file that is no good, nor where nothing was seen", () =>
   withFiles(async (folder) => {
     await assertRejects(() => suggest({ ...OPTIONS, loads: [`${folder}/gone.csv`] }), StartError, "/gone.csv");
     await Deno.writeTextFile(`${folder}/short.csv`, "seconds,millicores\n0,1\n30,1\n");
     assertEquals(await suggest({ ...OPTIONS, loads: [`${folder}/short.csv`] }), 2);
-    const elsewhere = { filenames: [`${folder}/web.yaml`], namespace: "shop" };
-    await assertRejects(() => suggest({ ...OPTIONS, loads: [`${folder}/step.csv`], ...elsewhere }), StartError);
+    const loads = [`${folder}/step.csv`];
+    const elsewhere = {
+      ...OPTIONS,
+      loads,
+      filenames: [`${folder}/web.yaml`],
+      workload: { kind: "deployment", name: "b" },
+    } as const;
+    await assertRejects(() => suggest(elsewhere), StartError, 'Cannot find deployment/b of "default" in the files');
   }));
 
 Deno.test("readHistory() asks Prometheus, and takes a pod of the usual size where no manifest is given", async () => {
@@ -125,7 +142,12 @@ Deno.test("watchWorkloads() sees what each pod of a workload uses, through the A
   const target = { kind: "deployment", namespace: "default", name: "web" } as const;
   const found = await fetchWorkload(server, target, ending.signal);
   assertEquals([found.pods.length, found.pod.containers[0]?.spec["cpu.requests"]], [2, 200]);
-  assertEquals((await listWorkloads(server, "default", ending.signal)).map(({ target }) => target), [target]);
+  assertEquals(
+    (await listWorkloads(server, { namespace: "default", selector: null, signal: ending.signal })).map(({ target }) =>
+      target
+    ),
+    [target],
+  );
   const { clock } = run;
   using summaries = createProxySource(server, { clock });
   const watchUsage = watchKubelets(summaries, { clock, random: () => 0.5 });

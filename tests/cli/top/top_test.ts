@@ -57,6 +57,17 @@ Deno.test("top lists what containers use, have and want, what holds them, and wo
   }
 });
 
+Deno.test("top -o wide prints every column at any width, -A the namespace, and --no-headers rows alone", async () => {
+  const rows = sortRows(await list(), "name");
+  const plain = { style: createStyle(false), columns: 60 };
+  const [heading = "", ...wide] = toLines(rows, { ...plain, isWide: true });
+  assertEquals(heading.split(/ +/).slice(0, 3), ["NAMESPACE", "NAME", "CONTAINER"]);
+  assertEquals(heading.split(/ +/).length, 14);
+  assertEquals(toLines(rows, { ...plain, isWide: true, hasHeaders: false }), wide);
+  const every = toLines(rows, { ...plain, columns: 140, hasNamespace: true });
+  assertEquals(every.map((line) => line.split(/ +/)[0]), ["NAMESPACE", ...rows.map(({ namespace }) => namespace)]);
+});
+
 Deno.test("top paints the rows that wait for something, on a terminal with colour only", async () => {
   const rows = sortRows(await list(), "name");
   const [, calm = "", , keen = ""] = toLines(rows, { style: createStyle(true), columns: 200 });
