@@ -18,7 +18,7 @@ export interface Schema {
   readonly format?: string;
   readonly "x-kubernetes-int-or-string"?: boolean;
   readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
-  readonly "x-kubernetes-validations"?: readonly { readonly rule: string; readonly message?: string }[];
+  readonly "x-kubernetes-validations"?: readonly { readonly message?: string }[];
 }
 
 /** What the page shows of a CRD. */
@@ -94,7 +94,7 @@ function toColumns(kind: string, columns: readonly Column[]): readonly string[] 
 /** The section of an object, and those of the objects in it. */
 function toSections(heading: string, schema: Schema): readonly string[] {
   const { properties = {}, required = [] } = schema;
-  const fields = Object.entries(properties).filter(([, field]) => !isRefused(field));
+  const fields = Object.entries(properties);
   const rows = fields.map(([name, field]) => {
     const inner = toInner(field);
     const link = inner === null ? "" : ` See [${name}](${toAnchor(toHeading(heading, name, field))}).`;
@@ -117,11 +117,6 @@ function toSections(heading: string, schema: Schema): readonly string[] {
   ];
 }
 
-/** Fields that exist only so that the API server can refuse them with a good message. */
-function isRefused({ description = "" }: Schema): boolean {
-  return description.startsWith("Not allowed:");
-}
-
 function toHeading(parent: string, name: string, { type }: Schema): string {
   return `${parent}.${name}${type === "array" ? "[]" : ""}`;
 }
@@ -134,9 +129,7 @@ function toInner(field: Schema): Schema | null {
 
 /** What the API server checks beyond types. */
 function toRules({ "x-kubernetes-validations": rules = [] }: Schema): readonly string[] {
-  const texts = new Set(rules.flatMap(({ rule, message }) => {
-    return message === undefined || rule === "!has(self.window)" ? [] : [message];
-  }));
+  const texts = new Set(rules.flatMap(({ message }) => message ?? []));
   return texts.size === 0 ? [] : ["Rules:", ...[...texts].map((text) => `- ${toLine(text)}`)];
 }
 
