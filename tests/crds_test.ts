@@ -71,8 +71,7 @@ Deno.test("C6 the definition has the printer columns", () => {
     ["Age", "date", ".metadata.creationTimestamp", 0],
     ["Mode", "string", ".spec.mode", 10],
     ["Profile", "string", ".spec.profile", 10],
-    ["Paused", "boolean", ".spec.paused", 10],
-    ["Waiting", "string", ".status.containers[?(@.waiting)].waiting", 10],
+    ["Waiting", "string", ".status.waiting", 10],
     ["Last Change", "string", ".status.lastScaleResourceChange", 10],
     ["Last Scale", "date", ".status.lastScaleTime", 10],
   ]);
@@ -199,6 +198,7 @@ Deno.test("C5 the definition has the fields of the status", () => {
     "pods",
     "requests",
     "containers",
+    "waiting",
     "recommendations",
   ]);
   const conditions = FIELDS.get("status.conditions");

@@ -516,6 +516,7 @@ export interface components {
         memory?: string;
       };
       scaling?: boolean;
+      waiting?: string;
     };
     ShardInfo: {
       selector: string;

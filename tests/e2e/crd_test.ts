@@ -108,14 +108,13 @@ scenario("C1 C5 C6 kubectl prints the columns of a status that podfit writes", {
       "AGE",
       "MODE",
       "PROFILE",
-      "PAUSED",
       "WAITING",
       "LAST CHANGE",
       "LAST SCALE",
     ]);
     const [, ...cells] = row.split(/ {2,}/);
-    const [age = "", lastScale = ""] = [cells[6], cells[12]];
-    assertEquals(cells.filter((_, index) => index !== 6 && index !== 12), [
+    const [age = "", lastScale = ""] = [cells[6], cells[11]];
+    assertEquals(cells.filter((_, index) => index !== 6 && index !== 11), [
       "web",
       "3",
       "250m",
@@ -124,7 +123,6 @@ scenario("C1 C5 C6 kubectl prints the columns of a status that podfit writes", {
       "True",
       "apply",
       "balanced",
-      "false",
       "Quota",
       STATUS.lastScaleResourceChange,
     ]);
@@ -171,6 +169,7 @@ const STATUS = {
   scaling: true,
   pods: 3,
   requests: { cpu: "250m", memory: "96Mi" },
+  waiting: "Quota",
   containers: [
     { name: "app", pods: 3, current: { requests: { cpu: "200m", memory: "64Mi" } } },
     { name: "proxy", pods: 3, wanted: { requests: { cpu: "70m" } }, waiting: "Quota" },

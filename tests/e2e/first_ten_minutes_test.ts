@@ -44,6 +44,10 @@ scenario("C54 the first ten minutes of a new user, with the chart and podfit's i
     assertStringIncludes(output("helm install"), "proxy/set?cpu=300m");
     const grown = /"limits":\{"cpu":"(\d+)m".*\nrestarts: 0$/m.exec(output("kubectl get pod $POD"));
     assert(Number(grown?.[1]) > 100, output("kubectl get pod $POD"));
+    assertMatch(
+      output("kubectl get podresourceautoscalers"),
+      /^podfit-sample +podfit-sample +1 +\d+m +\d+Mi +(True|False) +True /m,
+    );
     assertMatch(output("kubectl describe"), /PodResourceAutoscalerScaleUp/);
 
     assertMatch(

@@ -20,7 +20,7 @@ scenario("the way from source ends in a visible resize", {
     assertEquals(code, 0, output);
     assertMatch(
       output,
-      /^hello +hello +1 +\d\S* +\d+Mi +(True|False) +True +\S+ +(apply +)?balanced +false +([A-Z]\w+ +)?cpu\..* +\d+s$/m,
+      /^hello +hello +1 +\d\S* +\d+Mi +(True|False) +True +\S+ +(apply +)?balanced +([A-Z]\w+ +)?cpu\..* +\d+s$/m,
       output,
     );
     assertStringIncludes(output, "PodResourceAutoscalerScaleUp");

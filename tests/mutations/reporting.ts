@@ -135,6 +135,13 @@ export const REPORTING: Mutations = {
       test: "a podfit of one node without a Lease gives no sizes, for it does not see all pods (L59)",
     },
     {
+      breaks: "shows a cooldown rather than a lack of capacity",
+      in: "findWaiting",
+      find: "reasons.find((reason) => LIMIT_REASONS.some((one) => one === reason)) ?? reasons[0]",
+      replace: "reasons[0]",
+      test: "findWaiting() shows what needs an administrator first, and else the first container that waits (L59)",
+    },
+    {
       breaks: "has no bound for the list of containers",
       in: "summarizeSizes",
       find: ".sort().slice(0, MAX_CONTAINERS)",
@@ -143,9 +150,9 @@ export const REPORTING: Mutations = {
     },
     {
       breaks: "paces sizes like conditions",
-      in: "isTextOnlyChange",
-      find: "containers: _containers, ...rest",
-      replace: "...rest",
+      in: "SIZE_FIELDS",
+      find: '"containers", "waiting"',
+      replace: '"waiting"',
       test: "changes of sizes alone are written less and less often, as changes of messages are (L59)",
     },
   ],

@@ -107,10 +107,10 @@ export const RESOURCE: Mutations = {
       test: "C6 the definition has the printer columns",
     },
     {
-      breaks: "shows another field as paused",
+      breaks: "shows another field as the reason",
       file: "crds/podresourceautoscaler.yaml",
-      find: "jsonPath: .spec.paused",
-      replace: "jsonPath: .status.paused",
+      find: "jsonPath: .status.waiting",
+      replace: "jsonPath: .status.reason",
       test: "C1 C5 C6 kubectl prints the columns of a status that podfit writes",
     },
   ],

@@ -16,7 +16,7 @@ import {
   type PodSizes,
   summarizeSizes,
 } from "../../resources/pod_resource_autoscaler/sizes.ts";
-import type { Resources } from "../../units/resources.ts";
+import { RESOURCE_FIELDS, type Resources } from "../../units/resources.ts";
 import { findRecommendedSize } from "../../vertical/recommend.ts";
 import type { EvaluationSink } from "../pods/controller.ts";
 
@@ -57,7 +57,7 @@ export class WaitingContainers {
       NO_PARTS;
     for (const decided of decisions) {
       if (decided.decision.kind === "revert") continue;
-      const part = toWaitingPart(decided);
+      const part = toWaitingPart(decided, pod);
       if (next.length === 0 && part === null) continue;
       next = [...next.filter((one) => !isSamePlace(one, decided)), ...part === null ? NO_PARTS : [part]];
     }
@@ -88,10 +88,20 @@ const NO_PARTS: readonly WaitingPart[] = [];
 /** With these all is as it should be, or the next samples decide. */
 const QUIET: ReadonlySet<string> = new Set<HoldReason>(["Warmup", "StreakShort", "InBand", "AtTarget"]);
 
-function toWaitingPart({ autoscaler, container, decision, wanted }: ContainerDecision): WaitingPart | null {
+/** A size that would shrink below its smallest bound waits for nothing. */
+function toWaitingPart(
+  { autoscaler, container, decision, wanted }: ContainerDecision,
+  pod: PodFacts,
+): WaitingPart | null {
   if (decision.kind !== "blocked" && decision.kind !== "hold") return null;
   if (QUIET.has(decision.reason)) return null;
+  if (decision.reason === "AtBound" && !isLarger(wanted ?? {}, findContainer(pod, container))) return null;
   return { autoscaler, container, wanted: wanted ?? null, reason: decision.reason };
+}
+
+function isLarger(wanted: WantedSize, container: ContainerFacts | null): boolean {
+  const actual = container === null ? null : getActualSize(container);
+  return RESOURCE_FIELDS.some((key) => (wanted[key] ?? 0) > (actual?.[key] ?? Infinity));
 }
 
 function isSamePlace(

@@ -350,12 +350,21 @@ function isSameButTimes(a: unknown, b: unknown): boolean {
 
 /** Sizes and the number of pods follow each rollout and each resize, as messages do. */
 function isTextOnlyChange(before: object, after: object): boolean {
-  const [one, other] = [before, after].map((status) => {
-    const { pods: _pods, requests: _requests, containers: _containers, ...rest } = status as AutoscalerStatus;
-    return stripConditionFields(rest, ["message"]);
-  });
+  const [one, other] = [before, after].map((status) =>
+    stripConditionFields(
+      Object.fromEntries(Object.entries(status).filter(([key]) => !SIZE_FIELDS.includes(key))),
+      ["message"],
+    )
+  );
   return isDeepEqual(one, other, true);
 }
+
+const SIZE_FIELDS: readonly string[] = [
+  "pods",
+  "requests",
+  "containers",
+  "waiting",
+] satisfies (keyof AutoscalerStatus)[];
 
 /** `status` can have any shape. */
 function stripConditionFields(status: unknown, fields: readonly (keyof Condition)[]): unknown {

@@ -3,6 +3,7 @@
  * waits.
  */
 import type { WantedSize } from "../../model/decision.ts";
+import { LIMIT_REASONS } from "../../model/reasons.ts";
 import { isDeepEqual } from "../../units/equality.ts";
 import { formatAmount, parseAmount } from "../../units/quantity.ts";
 import {
@@ -75,6 +76,12 @@ export function nextContainers(
 ): readonly ContainerStatus[] {
   if (before === undefined || !isDeepEqual(before.map(toSkeleton), now.map(toSkeleton))) return now;
   return isLasting && !areNearContainers(before, now) ? now : before;
+}
+
+/** Returns the reason to show for all containers: one that needs an administrator goes first. `null` without any. */
+export function findWaiting(containers: readonly ContainerStatus[]): string | null {
+  const reasons = containers.flatMap(({ waiting }) => waiting ?? []);
+  return reasons.find((reason) => LIMIT_REASONS.some((one) => one === reason)) ?? reasons[0] ?? null;
 }
 
 /** Returns whether both say the same, apart from small changes of amounts. */

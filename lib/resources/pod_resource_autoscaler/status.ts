@@ -11,7 +11,7 @@ import type { LabelSelector } from "../../units/selector.ts";
 import { formatTime } from "../../units/time.ts";
 import { measureJson, type Problem } from "../../units/untrusted.ts";
 import type { PolicyFields } from "./profiles.ts";
-import { type ContainerStatus, isNearAmount, type PodSizes, type SizeText, toSizeText } from "./sizes.ts";
+import { type ContainerStatus, findWaiting, isNearAmount, type PodSizes, type SizeText, toSizeText } from "./sizes.ts";
 
 /** A condition as the API has it. */
 export interface Condition {
@@ -37,6 +37,8 @@ export interface AutoscalerStatus {
   /** The median requests of a pod. */
   readonly requests?: SizeText["requests"];
   readonly containers?: readonly ContainerStatus[];
+  /** The reason of one of its containers; of a paused autoscaler `Paused`. */
+  readonly waiting?: string;
   /** The recommendations of mode recommend. */
   readonly recommendations?: readonly Recommendation[];
   /** What a profile came to. */
@@ -90,6 +92,7 @@ export interface LastScale {
  */
 export function nextStatus(before: AutoscalerStatus, facts: StatusFacts, now: number): AutoscalerStatus {
   const { lastScale, selector, effectivePolicy, recommended, sizes } = facts;
+  const waiting = facts.paused ? "Paused" : findWaiting(sizes?.containers ?? []);
   const verdicts = [
     toUnknownIfStale(computeReady(facts), facts),
     toUnknownIfStale(computeActive(facts), facts),
@@ -110,6 +113,7 @@ export function nextStatus(before: AutoscalerStatus, facts: StatusFacts, now: nu
     }),
     scaling: verdicts.some(({ type, status }) => type === "Scaling" && status === "True"),
     ...(sizes === null ? {} : { pods: facts.tracked, ...sizes }),
+    ...(waiting === null ? {} : { waiting }),
     ...(recommended === null || recommended.length === 0 ? {} : { recommendations: toRecommendations(recommended) }),
     ...(effectivePolicy === null ? {} : { effectivePolicy }),
   };

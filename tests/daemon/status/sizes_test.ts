@@ -31,7 +31,7 @@ Deno.test("a status says what usage asks for where a bound stops it, and names t
   await run.advance(90);
   const [main] = run.status().containers;
   assertEquals([main.wanted, main.waiting], [{ requests: { cpu: "200m" } }, "AtBound"]);
-  assertEquals(main.current, CURRENT);
+  assertEquals([main.current, run.status().waiting], [CURRENT, "AtBound"]);
   run.use({ "web-1": { cpu: 60 } });
   await run.advance(120);
   assertEquals(run.status().containers, [{ name: "main", pods: 1, current: CURRENT }]);
@@ -144,7 +144,7 @@ Deno.test("WaitingContainers keeps a reason until another decision about the con
   take();
   take(decide({ kind: "hold", reason: "InBand", message: "" }, { container: "other" }));
   assertEquals(find(), "Quota", "it was not due");
-  take(decide({ kind: "hold", reason: "AtBound", message: "" }));
+  take(decide({ kind: "hold", reason: "AtBound", message: "" }, { wanted: { "cpu.requests": 100_000 } }));
   assertEquals(find(), "AtBound");
   const { spec: size } = POD.containers[0] ?? { spec: null };
   assert(size !== null);
@@ -161,7 +161,7 @@ Deno.test("WaitingContainers knows no reason while all is well, and the reasons 
   for (const quiet of ["Warmup", "StreakShort", "InBand", "AtTarget"] as const) {
     assertEquals(reasonOf(quiet), undefined);
   }
-  for (const loud of ["AtBound", "NotOwner", "MetricsUnavailable", "BaselineUnavailable", "NotRunning"] as const) {
+  for (const loud of ["NotOwner", "MetricsUnavailable", "BaselineUnavailable", "NotRunning"] as const) {
     assertEquals(reasonOf(loud), loud);
   }
 });
@@ -223,4 +223,19 @@ Deno.test("a resize is one write of the status, with the new size in it (C51, L5
   for (let second = 0; run.resizes.length === 0 && second < 60; second++) await run.advance(1);
   await run.advance(30);
   assertEquals([run.status().requests.cpu, statusWrites(run) - before], ["200m", 1]);
+});
+
+Deno.test("a paused autoscaler says so where others say what they wait for (C13, L59)", async () => {
+  await using run = new Run({ autoscalers: [autoscalerObject({ paused: true })] });
+  await run.advance(10);
+  const { pods, containers, waiting } = run.status();
+  assertEquals([pods, containers, waiting], [0, [], "Paused"]);
+});
+
+Deno.test("a container that is as small as its bounds allow waits for nothing (L59)", async () => {
+  await using run = new Run({ autoscalers: [autoscalerObject({ bounds: { cpu: { requests: { min: "100m" } } } })] });
+  run.use({ "web-1": { cpu: 5 } });
+  await run.advance(120);
+  const { containers, waiting } = run.status();
+  assertEquals([containers, waiting], [[{ name: "main", pods: 1, current: CURRENT }], undefined]);
 });

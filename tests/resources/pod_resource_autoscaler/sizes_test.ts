@@ -4,6 +4,7 @@ import {
   areNearContainers,
   type ContainerSize,
   type ContainerStatus,
+  findWaiting,
   MAX_CONTAINERS,
   nextContainers,
   summarizeSizes,
@@ -104,4 +105,17 @@ Deno.test("nextContainers() publishes all at once with a change of names, pods o
 Deno.test("nextContainers() takes a stored text that is no quantity for another value (L59)", () => {
   const odd = [{ ...SETTLED, wanted: { requests: { cpu: "lots" } } }];
   assertEquals(nextContainers(odd, [SETTLED], true), [SETTLED]);
+});
+
+Deno.test("findWaiting() shows what needs an administrator first, and else the first container that waits (L59)", () => {
+  const waitingOf = (...reasons: (string | undefined)[]) =>
+    findWaiting(reasons.map((waiting) => ({
+      name: "web",
+      pods: 1,
+      current: {},
+      ...(waiting !== undefined && { waiting }),
+    })));
+  assertEquals(waitingOf("ScaleDownWindow", "AtBound", "Quota"), "AtBound");
+  assertEquals(waitingOf(undefined, "ScaleDownWindow", "Cooldown"), "ScaleDownWindow");
+  assertEquals(waitingOf(undefined), null);
 });

@@ -182,15 +182,13 @@ export function formatLabels(labels: JsonObject): string {
   return Object.entries(labels).map(([key, value]) => `${key}=${value}`).sort().join(",") || NONE;
 }
 
-/** `.a.b`, `.a[?(@.type=='X')].b` and `.a[?(@.key)].b`, which is what columns are made of. */
+/** `.a.b` and `.a[?(@.type=='X')].b`, which is what columns are made of. */
 function getAtJsonPath(object: JsonObject, path: string): Json | undefined {
   let here: Json | undefined = object;
-  for (const [, key, filter, wanted] of path.matchAll(/\.(\w+)|\[\?\(@\.(\w+)(?:==['"]([^'"]*)['"])?\)\]/g)) {
+  for (const [, key, filter, wanted] of path.matchAll(/\.(\w+)|\[\?\(@\.(\w+)==['"]([^'"]*)['"]\)\]/g)) {
     if (key !== undefined) here = at(here, key);
     else if (filter !== undefined && Array.isArray(here)) {
-      here = here.find((item) =>
-        isObject(item) && (wanted === undefined ? item[filter] !== undefined : item[filter] === wanted)
-      );
+      here = here.find((item) => isObject(item) && item[filter] === wanted);
     } else return undefined;
   }
   return here;

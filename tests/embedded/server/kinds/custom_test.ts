@@ -128,7 +128,7 @@ Deno.test("kubectl's columns of an autoscaler are those of the definition (C6)",
     ],
     pods: 3,
     requests: { cpu: "250m", memory: "96Mi" },
-    containers: [{ name: "app" }, { name: "proxy", waiting: "Quota" }, { name: "web", waiting: "Cooldown" }],
+    waiting: "Quota",
     lastScaleTime: "2026-11-20T10:58:30Z",
   };
   await sim.patch(`${PATH}/web/status`, { status }, { contentType: MERGE });
@@ -145,13 +145,12 @@ Deno.test("kubectl's columns of an autoscaler are those of the definition (C6)",
     "Age",
     "Mode",
     "Profile",
-    "Paused",
     "Waiting",
     "Last Change",
     "Last Scale",
   ]);
   const sizes = [3, "250m", "96Mi"];
   assertEquals(body.rows[0].cells, [
-    ...["web", "web", ...sizes, "True", "True", "0s", null, null, false, "Quota", null, "90s"],
+    ...["web", "web", ...sizes, "True", "True", "0s", "apply", null, "Quota", null, "90s"],
   ]);
 });
