@@ -110,7 +110,7 @@ Bounds:
 
 - 64 KiB take at most ${MAX_MS} ms.
 - The largest input takes at most ${MAX_MS} ms, or ${MAX_JSON_RATIO} times what JSON.parse alone takes for it.
-- The largest input adds at most ${MAX_HEAP_RATIO} bytes to the heap for each byte, and 1 MiB.
+- The largest input adds at most ${MAX_HEAP_RATIO} bytes to the heap for each byte, and 16 MiB.
 - Time grows at most by the power ${MAX_EXPONENT} of the size.
 
 Files that only commands read, and kubeconfigs, have no bound of time.
