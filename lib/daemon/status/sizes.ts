@@ -9,7 +9,6 @@ import type { HoldReason } from "../../model/reasons.ts";
 import { listChangedFields } from "../../model/resize_request.ts";
 import type { ReadableState } from "../../model/state.ts";
 import {
-  areNearContainers,
   type ContainerSize,
   type ContainerStatus,
   nextContainers,
@@ -141,8 +140,8 @@ const LASTING_MS = 30_000;
 /** Computes `status.containers` and `status.requests`. Clauses: L59. */
 export class PublishedSizes {
   readonly #findWaiting: FindWaiting;
-  /** By autoscaler uid, what is not published yet, and since when it is so. */
-  readonly #next = new Map<string, { readonly containers: readonly ContainerStatus[]; readonly sinceMs: number }>();
+  /** By autoscaler uid and container, since when something else than the published is so. */
+  readonly #differing = new Map<string, ReadonlyMap<string, number>>();
 
   constructor(options: { readonly findWaiting: FindWaiting }) {
     this.#findWaiting = options.findWaiting;
@@ -150,15 +149,20 @@ export class PublishedSizes {
 
   readonly compute: ComputeSizes = (autoscaler, pods, { before, nowMs }) => {
     const sizes = summarizeSizes(this.#listSizes(autoscaler, pods));
-    const known = this.#next.get(autoscaler.uid);
-    const isSame = known !== undefined && areNearContainers(known.containers, sizes.containers);
-    const sinceMs = isSame ? known.sinceMs : nowMs;
-    if (!isSame) this.#next.set(autoscaler.uid, { containers: sizes.containers, sinceMs });
-    return { ...sizes, containers: nextContainers(before, sizes.containers, nowMs - sinceMs >= LASTING_MS) };
+    const known = this.#differing.get(autoscaler.uid);
+    const differing = new Map<string, number>();
+    const containers = nextContainers(before, sizes.containers, (name) => {
+      const sinceMs = known?.get(name) ?? nowMs;
+      const isLasting = nowMs - sinceMs >= LASTING_MS;
+      if (!isLasting) differing.set(name, sinceMs);
+      return isLasting;
+    });
+    this.#differing.set(autoscaler.uid, differing);
+    return { ...sizes, containers };
   };
 
   forget(uid: string): void {
-    this.#next.delete(uid);
+    this.#differing.delete(uid);
   }
 
   *#listSizes(autoscaler: Autoscaler, pods: Iterable<PodFacts>): Generator<readonly ContainerSize[]> {

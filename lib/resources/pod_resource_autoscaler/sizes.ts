@@ -65,28 +65,26 @@ export function summarizeSizes(pods: Iterable<readonly ContainerSize[]>): PodSiz
 }
 
 /**
- * Returns what to publish after `before`. While pods and their sizes stay, `wanted` and `waiting` stay too until
- * another value has lasted (`isLasting`). An amount that has moved by less than a twentieth is not another value.
- * Clauses: L59.
+ * Returns what to publish after `before`. While pods and their sizes stay, a container keeps its `wanted` and `waiting`
+ * until others have lasted: `isLasting` is asked for each container that differs. An amount that has moved by less than a
+ * twentieth does not differ. Clauses: L59.
  */
 export function nextContainers(
   before: readonly ContainerStatus[] | undefined,
   now: readonly ContainerStatus[],
-  isLasting: boolean,
+  isLasting: (name: string) => boolean,
 ): readonly ContainerStatus[] {
   if (before === undefined || !isDeepEqual(before.map(toSkeleton), now.map(toSkeleton))) return now;
-  return isLasting && !areNearContainers(before, now) ? now : before;
+  return now.map((one, index) => {
+    const old = before[index];
+    return old === undefined || (!isNearContainer(old, one) && isLasting(one.name)) ? one : old;
+  });
 }
 
 /** Returns the reason to show for all containers: one that needs an administrator goes first. `null` without any. */
 export function findWaiting(containers: readonly ContainerStatus[]): string | null {
   const reasons = containers.flatMap(({ waiting }) => waiting ?? []);
   return reasons.find((reason) => LIMIT_REASONS.some((one) => one === reason)) ?? reasons[0] ?? null;
-}
-
-/** Returns whether both say the same, apart from small changes of amounts. */
-export function areNearContainers(a: readonly ContainerStatus[], b: readonly ContainerStatus[]): boolean {
-  return a.length === b.length && a.every((one, index) => isNearContainer(one, b[index]));
 }
 
 /**
@@ -190,8 +188,9 @@ function toSkeleton({ name, pods, current }: ContainerStatus): unknown {
   return [name, pods, current];
 }
 
-function isNearContainer(a: ContainerStatus, b: ContainerStatus | undefined): boolean {
-  return b !== undefined && isDeepEqual(toSkeleton(a), toSkeleton(b)) && a.waiting === b.waiting &&
+/** Returns whether both want the same, apart from small changes of amounts. */
+function isNearContainer(a: ContainerStatus, b: ContainerStatus): boolean {
+  return a.waiting === b.waiting &&
     RESOURCE_FIELDS.every((key) => isNearAmount(findAmount(b.wanted, key), findAmount(a.wanted, key)));
 }
 

@@ -183,7 +183,7 @@ Deno.test("PublishedSizes waits again for an autoscaler that it has forgotten (L
   const { containers } = sizes.compute(WEB, [POD], { before: undefined, nowMs: 0 });
   const before = containers.map(({ waiting: _, ...rest }) => rest);
   const waitingAt = (nowMs: number) => sizes.compute(WEB, [POD], { before, nowMs }).containers[0]?.waiting;
-  assertEquals([waitingAt(29_000), waitingAt(30_000)], [undefined, "Quota"]);
+  assertEquals([waitingAt(0), waitingAt(29_000), waitingAt(30_000)], [undefined, undefined, "Quota"]);
   sizes.forget(WEB.uid);
   assertEquals([waitingAt(31_000), waitingAt(61_000)], [undefined, "Quota"]);
 });
@@ -238,4 +238,22 @@ Deno.test("a container that is as small as its bounds allow waits for nothing (L
   await run.advance(120);
   const { containers, waiting } = run.status();
   assertEquals([containers, waiting], [[{ name: "main", pods: 1, current: CURRENT }], undefined]);
+});
+
+Deno.test("a wish that changes all the time is published all the same, and so is its end (L59)", () => {
+  let cpu = 100;
+  const sizes = new PublishedSizes({
+    findWaiting: () => cpu === 0 ? null : { wanted: { "cpu.requests": cpu }, reason: "Quota" },
+  });
+  let { containers } = sizes.compute(WEB, [POD], { before: undefined, nowMs: 0 });
+  for (let at = 5; at <= 60; at += 5) {
+    cpu = at % 2 === 0 ? 200 : 300;
+    containers = sizes.compute(WEB, [POD], { before: containers, nowMs: at * 1000 }).containers;
+  }
+  assert(containers[0]?.wanted?.requests?.cpu !== "100m");
+  cpu = 0;
+  for (const at of [65, 95]) {
+    containers = sizes.compute(WEB, [POD], { before: containers, nowMs: at * 1000 }).containers;
+  }
+  assertEquals([containers[0]?.wanted, containers[0]?.waiting], [undefined, undefined]);
 });

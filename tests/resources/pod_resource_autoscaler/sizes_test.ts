@@ -1,7 +1,6 @@
 /** The sizes of pods in a status: medians, what is wanted, and when a change of it is published (L59). */
-import { assert, assertEquals } from "#assert";
+import { assertEquals } from "#assert";
 import {
-  areNearContainers,
   type ContainerSize,
   type ContainerStatus,
   findWaiting,
@@ -81,9 +80,8 @@ Deno.test("nextContainers() publishes what is wanted once it has lasted, and not
     ["nothing is wanted", quiet, true],
   ];
   for (const [what, now, isNews] of rows) {
-    assertEquals(nextContainers([SETTLED], [now], true), [isNews ? now : SETTLED], what);
-    assertEquals(nextContainers([SETTLED], [now], false), [SETTLED], `${what}, for a short time`);
-    assertEquals(areNearContainers([SETTLED], [now]), !isNews, what);
+    assertEquals(nextContainers([SETTLED], [now], () => true), [isNews ? now : SETTLED], what);
+    assertEquals(nextContainers([SETTLED], [now], () => false), [SETTLED], `${what}, for a short time`);
   }
 });
 
@@ -95,16 +93,15 @@ Deno.test("nextContainers() publishes all at once with a change of names, pods o
   ];
   for (const change of changes) {
     const now = [{ ...SETTLED, wanted: { requests: { cpu: "199m" } }, waiting: "Quota", ...change }];
-    assertEquals(nextContainers([SETTLED], now, false), now);
+    assertEquals(nextContainers([SETTLED], now, () => false), now);
   }
-  assertEquals(nextContainers([SETTLED], [], false), []);
-  assertEquals(nextContainers(undefined, [SETTLED], false), [SETTLED], "nothing is published yet");
-  assert(!areNearContainers([SETTLED], []));
+  assertEquals(nextContainers([SETTLED], [], () => false), []);
+  assertEquals(nextContainers(undefined, [SETTLED], () => false), [SETTLED], "nothing is published yet");
 });
 
 Deno.test("nextContainers() takes a stored text that is no quantity for another value (L59)", () => {
   const odd = [{ ...SETTLED, wanted: { requests: { cpu: "lots" } } }];
-  assertEquals(nextContainers(odd, [SETTLED], true), [SETTLED]);
+  assertEquals(nextContainers(odd, [SETTLED], () => true), [SETTLED]);
 });
 
 Deno.test("findWaiting() shows what needs an administrator first, and else the first container that waits (L59)", () => {
@@ -118,4 +115,15 @@ Deno.test("findWaiting() shows what needs an administrator first, and else the f
   assertEquals(waitingOf("ScaleDownWindow", "AtBound", "Quota"), "AtBound");
   assertEquals(waitingOf(undefined, "ScaleDownWindow", "Cooldown"), "ScaleDownWindow");
   assertEquals(waitingOf(undefined), null);
+});
+
+Deno.test("nextContainers() asks only for containers that differ, and one that changes holds no other back (L59)", () => {
+  const other = { ...SETTLED, name: "proxy" };
+  const now = [{ ...other, waiting: "Quota" }, { ...SETTLED, waiting: "Quota" }];
+  const asked: string[] = [];
+  const next = nextContainers([other, SETTLED], now, (name) => asked.push(name) > 1);
+  assertEquals([next, asked], [[other, now[1]], ["proxy", "web"]]);
+  nextContainers(now, now, () => {
+    throw new Error("nothing differs");
+  });
 });
