@@ -171,6 +171,13 @@ Deno.test("a page gets its tables from the results, and a mark that names nothin
     fillPage(page("runs"), results),
     "| `scale` | 2026-01-02 | abcdef1 | [scale.md](../../tests/verify/results/scale.md) |",
   );
+  const quality =
+    "CPU of real servers:\n\n| controller | resizes/h | slack m | under % of time |\n| --- | --- | --- | --- |\n" +
+    ["latency", "balanced", "thrifty"].map((name, at) => `| podfit-${name} | 1.${at} | 9${at} | 0.6 |\n`).join("");
+  assertStringIncludes(
+    fillPage(page("quality"), new Map([["quality.md", quality]])),
+    "| `balanced` | 91m | 1.1 | 0.6 % of the time |",
+  );
   const run = new Map([["run.md", "Text.\n\n```\n$ a --b\n1\n```\n\n```\n$ a --c\n2\n```\n"]]);
   assertStringIncludes(fillPage(page('block run.md "a --c"'), run), "-->\n\n```text\n$ a --c\n2\n```\n\n<!-- end -->");
   assertThrows(() => fillPage(page('block run.md "a --d"'), run), Error, 'Cannot find the block "a --d" in run.md');

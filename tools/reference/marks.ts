@@ -4,6 +4,7 @@
  *     <!-- table scale.md "Embedded API server" -->    the first table after this text
  *     <!-- block simulate.md "--load a.csv" -->        the fenced block that begins with a line with this text
  *     <!-- runs -->                                    one row for each file of results
+ *     <!-- quality -->                                 how close each profile keeps real loads
  *     <!-- profiles -->                                the values of each profile
  *     <!-- end -->
  */
@@ -15,16 +16,19 @@ export type Results = ReadonlyMap<string, string>;
 
 /** Returns the page with its marked parts made again. Throws where a mark names nothing. */
 export function fillPage(page: string, results: Results): string {
-  const parts = { table: findTable, block: findBlock, runs: toRuns, profiles: toProfiles };
-  return page.replace(/(<!-- (table|block|runs|profiles)( .*)? -->\n)[^]*?(<!-- end -->)/g, (...found: string[]) => {
-    const [, begin = "", kind = "", what = "", end = ""] = found;
-    return `${begin}\n${parts[kind as keyof typeof parts](results, what)}\n\n${end}`;
-  });
+  const parts = { table: findTable, block: findBlock, runs: toRuns, quality: toQuality, profiles: toProfiles };
+  return page.replace(
+    /(<!-- (table|block|runs|quality|profiles)( .*)? -->\n)[^]*?(<!-- end -->)/g,
+    (...found: string[]) => {
+      const [, begin = "", kind = "", what = "", end = ""] = found;
+      return `${begin}\n${parts[kind as keyof typeof parts](results, what)}\n\n${end}`;
+    },
+  );
 }
 
 /** Returns whether a page has marked parts. */
 export function hasMarks(page: string): boolean {
-  return /<!-- (table|block|runs|profiles)\b/.test(page);
+  return /<!-- (table|block|runs|quality|profiles)\b/.test(page);
 }
 
 function findTable(results: Results, what: string): string {
@@ -62,6 +66,23 @@ function toRuns(results: Results): string {
     ];
   });
   return toTable(["program", "last run", "commit", "output"], rows);
+}
+
+/** Of the means over the real servers, what a reader needs to choose a profile. */
+function toQuality(results: Results): string {
+  const [head = [], , ...rows] = findTable(results, ' quality.md "CPU of real servers"').split("\n").map((line) =>
+    line.split("|").map((cell) => cell.trim())
+  );
+  const columns = { "slack m": "unused CPU", "resizes/h": "resizes an hour", "under % of time": "short of CPU" };
+  const units: Readonly<Record<string, string>> = { "slack m": "m", "under % of time": " % of the time" };
+  const shown = PROFILE_NAMES.map((name) => {
+    const row = rows.find((cells) => cells.includes(`podfit-${name}`)) ?? [];
+    return [
+      `\`${name}\``,
+      ...Object.keys(columns).map((column) => `${row[head.indexOf(column)]}${units[column] ?? ""}`),
+    ];
+  });
+  return toTable(["profile", ...Object.values(columns)], shown);
 }
 
 /** One row for each value, in the order of the manifest. */
