@@ -4,6 +4,7 @@ import { formatElapsed, formatSize, formatWholeMillicores } from "../terminal/nu
 import { fitWidth, fitWords, GLYPHS, type Line, plot, type Span, spread } from "./drawing.ts";
 import type { Point, Story, StoryEvent, Tone } from "./story.ts";
 import { listTotals } from "./totals.ts";
+import { toShortWords } from "./words.ts";
 
 /** The size of the terminal, and the text of the first line. */
 export interface FrameOptions {
@@ -149,12 +150,15 @@ function toDecision(story: Story, { container, resource }: PanelName, width: num
   const isBlocked = standing?.kind === "blocked";
   if (isBlocked && standing.reason !== "Cooldown") {
     return fitWidth([{
-      text: `${TONE_SIGNS.blocked} ${standing.reason} since ${formatElapsed(standing.since - story.startedAt)}`,
+      text: `${TONE_SIGNS.blocked} ${toShortWords(standing.reason)} since ${
+        formatElapsed(standing.since - story.startedAt)
+      }`,
       style: "blocked",
     }], width);
   }
+  const held = standing === undefined ? "" : toShortWords(standing.reason);
   const change = story.changes[`${container}.${resource}`];
-  if (change === undefined) return fitWidth([{ text: standing?.reason ?? "", style: "dim" }], width);
+  if (change === undefined) return fitWidth([{ text: held, style: "dim" }], width);
   const { requests, limits } = change;
   const left: Line = [
     { text: `${TONE_SIGNS[change.tone]} `, style: change.tone },
@@ -165,7 +169,7 @@ function toDecision(story: Story, { container, resource }: PanelName, width: num
     ]),
     ...(limits === null ? [] : [{ text: ` ${GLYPHS.limits}`, style: "limits" as const }, { text: ` ${limits}` }]),
   ];
-  return spread(left, [{ text: standing?.reason ?? "", style: isBlocked ? "blocked" : "dim" }], width);
+  return spread(left, [{ text: held, style: isBlocked ? "blocked" : "dim" }], width);
 }
 
 /** As many lines as there are rows, each as wide as the terminal. */
@@ -196,7 +200,9 @@ const BOTH_MIN_PLOT_ROWS = 4;
 
 /** The last resize, or what keeps pods at their size because their number changes. */
 function toSizing({ replicas: { pendingSince }, changes, startedAt }: Story): Line {
-  if (pendingSince !== null) return toBlocked(`ScaleInPending since ${formatElapsed(pendingSince - startedAt)}`);
+  if (pendingSince !== null) {
+    return toBlocked(`${toShortWords("ScaleInPending")} since ${formatElapsed(pendingSince - startedAt)}`);
+  }
   const change = changes[`${WORKLOAD}.cpu`];
   const said = change?.requests ?? change?.limits;
   if (change === undefined || said === undefined || said === null) return [];
@@ -220,7 +226,7 @@ function toScaling({ replicas: { last, standing }, startedAt }: Story): Line {
       { text: ` ${last.text.replace("->", "→")}` },
     ];
   }
-  const said = `${reason} since ${formatElapsed(since - startedAt)}`;
+  const said = `${toShortWords(reason)} since ${formatElapsed(since - startedAt)}`;
   return reason === "WithinTolerance" ? [{ text: `  ${said}`, style: "dim" }] : toBlocked(said);
 }
 

@@ -3,6 +3,7 @@ import { formatWholeMebibytes, formatWholeMillicores } from "../terminal/numbers
 import type { Line, Span } from "./drawing.ts";
 import type { SceneName } from "./options.ts";
 import type { Story, Tally } from "./story.ts";
+import { toShortWords } from "./words.ts";
 
 /** Returns the table with its heading, and the counts below it. */
 export function listTotals(story: Story): readonly Line[] {
@@ -115,7 +116,7 @@ function judgeLoss(podfit: number, comparison: number): Verdict {
   return { text: podfit === 0 ? "none" : `${Math.floor((1 - podfit / comparison) * 100)} % less`, isGood: true };
 }
 
-/** `resizes 41 (23 up, 18 down)   blocked 23: Cooldown 19, ResizeDeferred 4`, and in between `replicas 4 (2 out, 2 in)`. */
+/** `resizes 41 (23 up, 18 down)   blocked 23: cooldown 19, node full 4`, and in between `replicas 4 (2 out, 2 in)`. */
 function formatCounts({ scene, resizes, blocked, replicas: { changes } }: Story): Line {
   const reasons = Object.entries(blocked).filter(([, count]) => count > 0).toSorted(([, a], [, b]) => b - a);
   const total = reasons.reduce((sum, [, count]) => sum + count, 0);
@@ -130,5 +131,7 @@ function formatCounts({ scene, resizes, blocked, replicas: { changes } }: Story)
       : []),
     { text: `blocked ${total}`, style: "strong" },
   ];
-  return total === 0 ? line : [...line, { text: `: ${reasons.map((one) => one.join(" ")).join(", ")}` }];
+  return total === 0
+    ? line
+    : [...line, { text: `: ${reasons.map(([reason, count]) => `${toShortWords(reason)} ${count}`).join(", ")}` }];
 }

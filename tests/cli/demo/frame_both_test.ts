@@ -13,7 +13,7 @@ cpu per pod  ↑ +03m30s ─ 500m → 1800m                   ▆ 1200m ─ 1800
               ───────────────────────────
               ▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅
 ──────────────███████████████████████████
-pods  ‖ VerticalFirst since +07m00s             ▆ 3 with podfit ┄ 7 with an HPA
+pods  ‖ pods grow first since +07m00s           ▆ 3 with podfit ┄ 7 with an HPA
               ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄
 
                            ▆▆▆▆▆▆▆▆▆▆▆▆▆▆
@@ -59,8 +59,8 @@ Deno.test("toFrameOfBoth() says over the plots what decided, and what waits for 
       .map((line) => line.split("▆")[0]?.trim());
   };
   assertEquals(titles({ pendingSince: 540_000, standing: { reason: "WithinTolerance", since: 480_000 } }), [
-    "cpu per pod  ‖ ScaleInPending since +09m00s",
-    "pods  WithinTolerance since +08m00s",
+    "cpu per pod  ‖ fewer pods soon since +09m00s",
+    "pods  within tolerance since +08m00s",
   ]);
   assertEquals(titles({ standing: { reason: "ScaledOut", since: 410_000 } })[1], "pods  ↑ +06m50s 1 → 3 pods");
 });

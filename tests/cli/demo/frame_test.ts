@@ -12,7 +12,7 @@ web cpu            ▆ 430m ─ 600m ┄ 900m  cache memory    ▆ 264Mi ─ 192
 ┄┄┄┄┄┄┄┄┄┄══════════                     ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄
           ▃▃▃▃▃▃▃▃▃▃                     ────────────────────
 ──────────██████████                     ▃▄▄▅▅▆▆▇▇███████████
-‖ ResizeDeferred since +09m50s
+‖ kubelet waits for room since +09m50s
 worker cpu          ▆ 15m ─ 22m ┄ 1000m  worker memory    ▆ 86Mi ─ 115Mi ┄ 1.5Gi
 ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄                     ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄
 
@@ -30,7 +30,7 @@ CPU requested, on average              472m         1550m   70 % given back
 memory requested, on average          435Mi        1344Mi   68 % given back
 CPU time throttled by limits           0.0s           15s   none
 killed for memory                         0   1, 10s down   none
-resizes 1 (1 up, 0 down)   blocked 1: ResizeDeferred 1
+resizes 1 (1 up, 0 down)   blocked 1: kubelet waits for room 1
 `;
 
 const SCREEN = { columns: 80, rows: 24, speed: 20, progress: "30 of 60 s", hint: "" };

@@ -34,7 +34,7 @@ Deno.test("listTotals() sets each amount beside the comparison's", () => {
     "memory requested, on average          100Mi         400Mi   75 % given back",
     "CPU time throttled by limits           0.3s           12s   97 % less",
     "killed for memory                         0    2, 6s down   none",
-    "resizes 4 (3 up, 1 down)   blocked 13: Cooldown 12, Quota 1",
+    "resizes 4 (3 up, 1 down)   blocked 13: cooldown 12, quota 1",
   ]);
 });
 
