@@ -29,10 +29,10 @@ Deno.test("the page of the API has each field of a schema", () => {
     size: { type: "string", enum: ["s", "m"], default: "m", description: "How large" },
     ports: { type: "array", items: { type: "object", properties: { port: { type: "integer", minimum: 1 } } } },
   })]);
-  assertStringIncludes(page, "| `size` | How large.<br>*`s`, `m`; required; default `m`* |");
+  assertStringIncludes(page, "| `size` | How large.<br>*`s`, `m`; required; default `m`*. |");
   assertStringIncludes(page, "See [ports](#toy-specports).");
   assertStringIncludes(page, "### Toy spec.ports[]\n");
-  assertStringIncludes(page, "| `port` | *integer, from 1* |");
+  assertStringIncludes(page, "| `port` | *integer, from 1*. |");
 });
 
 Deno.test("the page of the API describes the same fields of two kinds once", () => {

@@ -16,7 +16,7 @@ export function toTable(head: readonly string[], rows: readonly (readonly string
 /** A cell with a text and, on a line of its own, short facts about it. Two columns fit a narrow screen; five do not. */
 export function toCell(text: string, facts: readonly string[]): string {
   const line = facts.filter((fact) => fact !== "").join("; ");
-  return [text, line === "" ? "" : `*${line}*`].filter((part) => part !== "").join("<br>");
+  return [text, line === "" ? "" : `*${line}*.`].filter((part) => part !== "").join("<br>");
 }
 
 /** A value as code: text without quotes, and objects with blanks, so that they wrap. */
