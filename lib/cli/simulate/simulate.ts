@@ -20,8 +20,9 @@ import {
 import { readManifests } from "../manifests/files.ts";
 import { type ManifestObjects, parseManifestObjects } from "../manifests/objects.ts";
 import { isData, writeData } from "../terminal/data.ts";
-import { formatNumber } from "../terminal/numbers.ts";
+import { formatNumber, formatSpan } from "../terminal/numbers.ts";
 import { toLine, writeError, writeOutput } from "../terminal/output.ts";
+import { openProgressLine } from "../terminal/screen.ts";
 import { formatTable } from "../terminal/text.ts";
 import { computePodSeconds, describeUnknown, formatChange, RUN_FIGURES } from "./figures.ts";
 import { formatHtml } from "./html/page.ts";
@@ -65,7 +66,13 @@ async function simulateObjects(options: SimulateOptions, { given, others }: Pars
     noise: options.hasNoise ? options.seed : null,
   });
   const seconds = toSeconds(options, named);
-  const context = { options, named, seconds };
+  using progress = openProgressLine();
+  // The policies and the run without autoscalers, for each workload.
+  let started = 0;
+  const all = subjects.length * (policies.length + 1);
+  const onRun = (title: string) =>
+    progress.show(`Simulating ${title} for ${formatSpan(seconds)}, run ${++started} of ${all}`);
+  const context = { options, named, seconds, onRun };
   const comparisons = subjects.map((given): Comparison => {
     const { title, pod, scaledObject } = given;
     const unknown = findUnknown(named, pod.containers.map(({ name }) => name));
@@ -81,6 +88,7 @@ async function simulateObjects(options: SimulateOptions, { given, others }: Pars
     );
     return { title, unknown, runs, baseline };
   });
+  progress.show("");
   const ranked = options.sweep === null ? [] : await sweep(options, { objects: given, named, seconds });
   await writeHtml(options, comparisons, ranked);
   const { output } = options;
@@ -115,6 +123,8 @@ interface RunContext {
   readonly options: SimulateOptions;
   readonly named: readonly NamedLoad[];
   readonly seconds: number;
+  /** Gets the title of the workload when a run begins. */
+  readonly onRun: (title: string) => void;
 }
 
 /** The number of steps that a plot can show, and the longest time that one plot shows step by step. */
@@ -123,10 +133,11 @@ const PLOT_STEPS = 1000;
 const PLOT_SECONDS = 86_400;
 
 function run(
-  { pod, autoscalers: given, replicas, scaledObject }: Subject,
+  { title, pod, autoscalers: given, replicas, scaledObject }: Subject,
   unknown: UnknownResources,
-  { options, named, seconds }: RunContext,
+  { options, named, seconds, onRun }: RunContext,
 ) {
+  onRun(title);
   const autoscalers = withoutUnknown(given, unknown);
   const loads = selectLoads(named, pod.containers.map(({ name }) => name));
   const steps = options.html === null ? {} : { stepSeconds: Math.ceil(Math.min(seconds, PLOT_SECONDS) / PLOT_STEPS) };
