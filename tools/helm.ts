@@ -13,6 +13,8 @@ export interface Release {
   readonly name?: string;
   readonly namespace?: string;
   readonly values?: Values;
+  /** A folder; podfit's chart by default. */
+  readonly chart?: string;
   /** Flags of `helm template`. */
   readonly args?: readonly string[];
 }
@@ -44,9 +46,9 @@ export function runHelm(args: readonly string[], values: Values | null = null): 
 
 /** The manifest of a release, as text. Rejects with helm's own words where it refuses the values. */
 export async function renderText(
-  { name = "podfit", namespace = "podfit", values = {}, args = [] }: Release,
+  { name = "podfit", namespace = "podfit", values = {}, chart = CHART, args = [] }: Release,
 ): Promise<string> {
-  const said = await runHelm(["template", name, CHART, "--namespace", namespace, ...args], values);
+  const said = await runHelm(["template", name, chart, "--namespace", namespace, ...args], values);
   if (said.code !== 0) throw new Error(`Cannot render the chart: ${said.stderr.trim()}`);
   return said.stdout;
 }

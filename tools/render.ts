@@ -3,7 +3,7 @@
  * Renders what an operator applies without Helm out of the chart, and copies into the chart what it holds of other files.
  *   deno task render   needs helm: `tests/cluster/build helm`
  */
-import { renderText, type Values } from "./helm.ts";
+import { CHART, renderText, type Values } from "./helm.ts";
 
 const ROOT = new URL("../", import.meta.url);
 
@@ -47,12 +47,12 @@ export const COPIES: Readonly<Record<string, string>> = {
   ),
 };
 
-/** The text of a manifest, or `null` where there is none of that path. */
-export async function renderManifest(path: string): Promise<string | null> {
+/** The text of a manifest, or `null` where there is none of that path. `chart`: a folder with another copy of the chart. */
+export async function renderManifest(path: string, chart = CHART): Promise<string | null> {
   const manifest = MANIFESTS[path];
   if (manifest === undefined) return null;
   const head = `${manifest.head}\nGenerated from deploy/helm by \`deno task render\`. Edit the chart instead.`;
-  const text = await renderText({ values: manifest.values });
+  const text = await renderText({ values: manifest.values, chart });
   return `${head.split("\n").map((line) => `# ${line}`).join("\n")}\n${text.trimEnd()}\n`;
 }
 

@@ -76,6 +76,7 @@ Deno.test("a package comes from the first mirror that has it with the right chec
 
 const INPUT: SbomInput = {
   commit: "0123456789abcdef",
+  os: "linux",
   architecture: "arm64",
   pins: SMALL,
   files: [

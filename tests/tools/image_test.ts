@@ -20,7 +20,7 @@ import { CONFIG, readLayers, toImage } from "../../tools/image/image.ts";
 import { listLibraries, readLibraries } from "../../tools/image/libraries.ts";
 import { describeLicence, listReachedPackages } from "../../tools/image/notices.ts";
 import { toSha256 } from "../../tools/image/pins.ts";
-import { type TarEntry, withFolders, writeTar } from "../../tools/image/tar.ts";
+import { readTar, type TarEntry, withFolders, writeTar } from "../../tools/image/tar.ts";
 import { warmCache } from "../../tools/image/warm_cache.ts";
 import project from "../../deno.json" with { type: "json" };
 import { readSources } from "../../tools/source_index.ts";
@@ -419,19 +419,6 @@ async function run(directory: string, args: readonly string[], stdin = "") {
 function readKeys(path: string, table: string): readonly string[] {
   using database = new DatabaseSync(path, { readOnly: true });
   return database.prepare(`SELECT specifier FROM ${table}`).all().map((row) => String(row["specifier"]));
-}
-
-/** Names and contents, as far as writeTar() uses the format. */
-function readTar(archive: Uint8Array): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
-  const found = new Map<string, Uint8Array<ArrayBuffer>>();
-  const decoder = new TextDecoder();
-  for (let at = 0; archive[at] !== 0 && at < archive.length;) {
-    const [name = ""] = decoder.decode(archive.subarray(at, at + 100)).split("\0");
-    const size = parseInt(decoder.decode(archive.subarray(at + 124, at + 135)), 8);
-    found.set(name, archive.slice(at + 512, at + 512 + size));
-    at += 512 + Math.ceil(size / 512) * 512;
-  }
-  return found;
 }
 
 async function toDigest(content: Uint8Array<ArrayBuffer>): Promise<string> {

@@ -13,18 +13,29 @@ export type Bundle = ReadonlyMap<string, string>;
  * and a stack trace names its functions.
  */
 export async function bundlePodfit(commit?: string): Promise<Bundle> {
+  const bundle = await runBundle(["--external", LEFT_OUT]);
+  const hidden = new Map(Array.from(bundle, ([name, text]) => [name, hideLazyImports(text)]));
+  return commit === undefined ? hidden : writeCommit(hidden, commit);
+}
+
+/** The same with the demo, for a program of `deno compile`, which has to find each chunk by the name in its import(). */
+export async function bundleProgram(commit?: string): Promise<Bundle> {
+  const bundle = await runBundle([]);
+  return commit === undefined ? bundle : writeCommit(bundle, commit);
+}
+
+async function runBundle(options: readonly string[]): Promise<Bundle> {
   const directory = await Deno.makeTempDir();
   try {
-    const args = ["bundle", "--quiet", "--frozen", "--platform", "browser", "--code-splitting", "--external", LEFT_OUT];
+    const args = ["bundle", "--quiet", "--frozen", "--platform", "browser", "--code-splitting"];
     const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: [...args, "--outdir", directory, "main.ts"],
+      args: [...args, ...options, "--outdir", directory, "main.ts"],
       cwd: PROJECT,
     }).output();
     if (!success) throw new Error(`Cannot bundle podfit: ${new TextDecoder().decode(stderr).trim()}`);
     const names = (await Array.fromAsync(Deno.readDir(directory))).map(({ name }) => name).sort();
     const texts = await Promise.all(names.map((name) => Deno.readTextFile(`${directory}/${name}`)));
-    const bundle = new Map(names.map((name, index) => [name, hideLazyImports(texts[index] ?? "")]));
-    return commit === undefined ? bundle : writeCommit(bundle, commit);
+    return new Map(names.map((name, index) => [name, texts[index] ?? ""]));
   } finally {
     await Deno.remove(directory, { recursive: true });
   }

@@ -52,6 +52,17 @@ export async function fetchLibraries(
   await readPinned(directory, PINS[architecture]);
 }
 
+/** The root of this machine if it has the pinned files, otherwise `stage` once they are there. */
+export async function findLibraries(stage: string): Promise<string> {
+  try {
+    await readPinned("/", PINS[ARCHITECTURE]);
+    return "/";
+  } catch {
+    await fetchLibraries(stage, ARCHITECTURE);
+    return stage;
+  }
+}
+
 if (import.meta.main) {
   const { values, positionals } = parseArgs({
     allowPositionals: true,

@@ -56,13 +56,15 @@ export async function readLayers({ commit, libraries }: LayersOptions = {}): Pro
     ? await readLibraries(Deno.execPath())
     : await readPinnedLibraries(libraries, pins);
   const program = toProgram(await bundlePodfit(commit));
-  const own = [...program, ...await warmCache(program), ...await readNotices()];
+  const packages = await listPackages();
+  const own = [...program, ...await warmCache(program), ...await readNotices(packages)];
   const sbom = toSbom({
     commit,
+    os: "linux",
     architecture: ARCHITECTURE,
     pins: libraries === undefined ? null : pins,
     files: [runtime, ...found, ...own],
-    packages: await listPackages(),
+    packages,
     integrities: await readIntegrities(),
   });
   return [

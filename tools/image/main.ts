@@ -6,8 +6,8 @@
  *   ctr -n k8s.io images import podfit.tar
  *   docker load -i podfit.tar
  * `--commit` is the commit of the sources, for the metric podfit_build_info.
- * `--libraries` is the folder of `deno task image:fetch`. By default it is the root of this machine, which must then have the
- * same packages of Debian. `--unpinned` takes what this machine has, for tests.
+ * `--libraries` is the folder of `deno task image:fetch`. Without it the root of this machine is
+ * taken if it has the same packages of Debian, and otherwise they are fetched. `--unpinned` takes what this machine has, for tests.
  * `--sbom` writes a copy of the image's /podfit/sbom.spdx.json.
  * `--rootfs DIRECTORY` writes the files alone, for the Dockerfile.
  *
@@ -24,6 +24,7 @@ import { parseArgs } from "node:util";
 import { writeArchive } from "./archive.ts";
 import { VERSION } from "./facts.ts";
 import { writeFiles } from "./files.ts";
+import { findLibraries } from "./fetch.ts";
 import { readLayers, toImage } from "./image.ts";
 import { SBOM_PATH } from "./sbom.ts";
 
@@ -33,15 +34,16 @@ const { values } = parseArgs({
     tag: { type: "string", default: `localhost/podfit:${VERSION}` },
     rootfs: { type: "string" },
     commit: { type: "string" },
-    libraries: { type: "string", default: "/" },
+    libraries: { type: "string" },
     unpinned: { type: "boolean", default: false },
     sbom: { type: "string" },
   },
 });
+const stage = await Deno.makeTempDir();
 const layers = await readLayers({
   commit: values.commit || undefined,
-  libraries: values.unpinned ? undefined : values.libraries,
-});
+  libraries: values.unpinned ? undefined : values.libraries ?? await findLibraries(stage),
+}).finally(() => Deno.remove(stage, { recursive: true }));
 if (values.sbom !== undefined) {
   const sbom = layers.flatMap(({ files }) => files).find(({ path }) => path === SBOM_PATH);
   await Deno.writeFile(values.sbom, sbom?.content ?? new Uint8Array());

@@ -8,12 +8,14 @@ import type { TarEntry } from "./tar.ts";
 const PROJECT = new URL("../../", import.meta.url);
 const DENO_LICENSE = new URL("./deno_license.txt", import.meta.url);
 
-/** Rejects where a licence is missing: an image without it may not be given to anybody. */
-export async function readNotices(): Promise<readonly TarEntry[]> {
+/**
+ * `packages`: the bundled ones. Rejects where a licence is missing: an image without it may not be given to anybody.
+ */
+export async function readNotices(packages: readonly Package[]): Promise<readonly TarEntry[]> {
   const texts = [
     ["podfit.txt", await Deno.readTextFile(new URL("LICENSE", PROJECT))],
     ["deno.txt", await Deno.readTextFile(DENO_LICENSE)],
-    ...await Promise.all((await listPackages()).map(readPackageNotice)),
+    ...await Promise.all(packages.map(readPackageNotice)),
   ] as const;
   const encoder = new TextEncoder();
   return texts.map(([name, text]) => ({ path: `podfit/notices/${name}`, mode: 0o644, content: encoder.encode(text) }));
@@ -43,22 +45,24 @@ interface GraphModule {
   }[];
 }
 
-/** The npm packages that the image has. */
-export async function listPackages(): Promise<readonly Package[]> {
+/** The npm packages of a bundle without the module `leftOut`, as main.ts or what it imports names it. */
+export async function listPackages(leftOut: string | null = LEFT_OUT): Promise<readonly Package[]> {
   const args = ["info", "--json", "main.ts"];
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: PROJECT }).output();
   const decoder = new TextDecoder();
   if (!success) throw new Error(`Cannot list the packages of podfit: ${decoder.decode(stderr).trim()}`);
-  return listReachedPackages(JSON.parse(decoder.decode(stdout)));
+  return listReachedPackages(JSON.parse(decoder.decode(stdout)), leftOut);
 }
 
 /**
  * The packages that the modules of the image import, and all that these need. The lock file knows more: those that only
  * tools, tests and the demo load.
  */
-export function listReachedPackages(graph: Graph): readonly Package[] {
+export function listReachedPackages(graph: Graph, leftOut: string | null = LEFT_OUT): readonly Package[] {
   const { npmPackages } = graph;
-  const waiting = listModules(graph).flatMap((specifier) => /^npm:\/?(@?[^@]+@[^/]+)/.exec(specifier)?.[1] ?? []);
+  const waiting = listModules(graph, leftOut).flatMap((specifier) =>
+    /^npm:\/?(@?[^@]+@[^/]+)/.exec(specifier)?.[1] ?? []
+  );
   const reached = new Map<string, Package>();
   for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
     if (reached.has(id)) continue;
@@ -71,7 +75,7 @@ export function listReachedPackages(graph: Graph): readonly Package[] {
 }
 
 /** What the roots import, also by `import()`, without what the bundle leaves out. */
-function listModules({ roots, redirects, modules }: Graph): readonly string[] {
+function listModules({ roots, redirects, modules }: Graph, leftOut: string | null): readonly string[] {
   const known = new Map(modules.map((module) => [module.specifier, module]));
   const reached = new Set<string>();
   const waiting = [...roots];
@@ -79,7 +83,7 @@ function listModules({ roots, redirects, modules }: Graph): readonly string[] {
     const specifier = redirects[next] ?? next;
     if (reached.has(specifier)) continue;
     reached.add(specifier);
-    const dependencies = (known.get(specifier)?.dependencies ?? []).filter((one) => one.specifier !== LEFT_OUT);
+    const dependencies = (known.get(specifier)?.dependencies ?? []).filter((one) => one.specifier !== leftOut);
     waiting.push(...dependencies.flatMap(({ code }) => code?.specifier ?? []));
   }
   return [...reached];

@@ -13,6 +13,7 @@ export const SBOM_PATH = "podfit/sbom.spdx.json";
 
 export interface SbomInput {
   readonly commit?: string | undefined;
+  readonly os: "darwin" | "linux";
   readonly architecture: Architecture;
   /** `null` for parts of the machine that builds: then only their files are known. */
   readonly pins: Pins | null;
@@ -70,9 +71,11 @@ export function toSbom(input: SbomInput): string {
         spdxVersion: "SPDX-2.3",
         dataLicense: "CC0-1.0",
         SPDXID: "SPDXRef-DOCUMENT",
-        name: `podfit-${VERSION}-linux-${input.architecture}`,
-        documentNamespace: `https://spdx.org/spdxdocs/podfit-${VERSION}-${toSha256(encode(JSON.stringify(body)))}`,
-        creationInfo: { created: "1970-01-01T00:00:00Z", creators: ["Tool: deno task image"] },
+        name: `podfit-${VERSION}-${input.os}-${input.architecture}`,
+        documentNamespace: `https://spdx.org/spdxdocs/podfit-${VERSION}-${
+          toSha256(encode(JSON.stringify([input.os, input.architecture, body])))
+        }`,
+        creationInfo: { created: "1970-01-01T00:00:00Z", creators: ["Tool: podfit-sbom"] },
         ...body,
       },
       null,

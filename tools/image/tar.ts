@@ -31,6 +31,19 @@ export function writeTar(entries: readonly TarEntry[]): Uint8Array<ArrayBuffer> 
   return archive;
 }
 
+/** Names and contents of an archive of writeTar(), whose features it knows and no others. */
+export function readTar(archive: Uint8Array): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
+  const found = new Map<string, Uint8Array<ArrayBuffer>>();
+  const decoder = new TextDecoder();
+  for (let at = 0; archive[at] !== 0 && at < archive.length;) {
+    const [name = ""] = decoder.decode(archive.subarray(at, at + 100)).split("\0");
+    const size = parseInt(decoder.decode(archive.subarray(at + 124, at + 135)), 8);
+    found.set(name, archive.slice(at + 512, at + 512 + size));
+    at += 512 + Math.ceil(size / 512) * 512;
+  }
+  return found;
+}
+
 /** The folders that the files are in, which an archive has to name, too, for their modes to be known. */
 export function withFolders(files: readonly TarEntry[]): readonly TarEntry[] {
   const folders = new Set(files.flatMap(({ path }) => {
