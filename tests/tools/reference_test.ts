@@ -189,6 +189,18 @@ Deno.test("a page gets its tables from the results, and a mark that names nothin
   );
 });
 
+Deno.test("every label, annotation and finalizer that podfit reads is on its page, and no other", async () => {
+  // sim.podfit.dev and demo.podfit.dev belong to the embedded cluster.
+  const key =
+    /(?<![.\w])(?:podfit\.dev|pra\.kedify\.io|(?:autoscaling|scaledobject|validations)\.keda\.sh)\/[a-z-]+|\bfinalizer\.keda\.sh\b/g;
+  const listKeys = (text: string) => text.match(key) ?? [];
+  const sources = [...(await listSources("lib/")), "deploy/policies/central.yaml"];
+  const read = (await Promise.all(sources.map(readText))).flatMap(listKeys);
+  assert(read.length > 20, `${read.length} places`);
+  const shown = listKeys(await readText("docs/reference/labels.md"));
+  assertEquals([...new Set(shown)].sort(), [...new Set(read)].sort());
+});
+
 Deno.test("Markdown shows the same characters as the source", () => {
   const cases: Readonly<Record<string, string>> = {
     "how many, a|b": "How many, a\\|b.",
@@ -220,6 +232,15 @@ function crd(fields: Readonly<Record<string, unknown>>, kind = "Toy"): Crd {
       versions: [{ name: "v1", schema: { openAPIV3Schema } }],
     },
   };
+}
+
+async function listSources(folder: string): Promise<readonly string[]> {
+  const entries = await Array.fromAsync(Deno.readDir(new URL(folder, ROOT)));
+  const found = await Promise.all(entries.map(({ name, isDirectory }) => {
+    if (isDirectory) return listSources(`${folder}${name}/`);
+    return name.endsWith(".ts") ? [`${folder}${name}`] : [];
+  }));
+  return found.flat();
 }
 
 function readText(file: string): Promise<string> {

@@ -35,7 +35,7 @@ export const FOLDERS: Readonly<Record<string, { readonly max: number; readonly n
     max: Infinity,
     names: [
       ...["api", "reasons", "metrics", "cli", "flags", "helm-values", "lint-rules", "keda-support"],
-      ...["kedify-differences", "explain", "records", "simulate"],
+      ...["kedify-differences", "explain", "records", "simulate", "labels"],
     ],
   },
 };
