@@ -3,6 +3,7 @@ import { assert, assertEquals } from "#assert";
 import { listBlocks } from "../../tools/docs/markdown.ts";
 import { readProgram } from "../support/completions.ts";
 import { listPages } from "../support/doc_pages.ts";
+import { runPodfit } from "../support/podfit_process.ts";
 import { readLeaves } from "../support/chart_flips.ts";
 
 Deno.test("podfit takes each of its commands that the documentation shows", async () => {
@@ -32,6 +33,46 @@ Deno.test("a command with a flag that podfit does not have is found, in a pipe t
   assertEquals(await complain(first ?? []), null);
   assert((await complain(second ?? []))?.includes("--fast"));
 });
+
+Deno.test("the page of lint shows what podfit lint prints", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.mkdir(`${folder}/manifests`);
+    await Deno.writeTextFile(`${folder}/manifests/my-app.yaml`, FAULTY);
+    const { code, stdout, complaints } = await runPodfit({
+      args: ["lint", "-f", `${folder}/manifests`],
+      permissions: "lint",
+    });
+    assertEquals(code, 1);
+    const printed = [...stdout.replaceAll(`${folder}/`, "").trimEnd().split("\n"), ...complaints].join("\n");
+    const page = (await listPages()).find(({ file }) => file === "docs/how-to/lint-in-ci.md");
+    const shown = listBlocks(page?.text ?? "").find(({ language }) => language === "text");
+    assertEquals(shown?.text.trimEnd(), printed);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+/** With a kind that no autoscaler has and a duration with a space, next to an object that lint does not check. */
+const FAULTY = `apiVersion: keda.kedify.io/v1alpha1
+kind: PodResourceAutoscaler
+metadata:
+  name: my-app-pra
+spec:
+  target:
+    kind: Job
+    name: my-app
+  containerName: my-app
+  policy:
+    pollInterval: 10s
+    consecutiveSamples: 3
+    cooldown: 2 m
+    cpu: {requests: {scaleUpThreshold: 80, scaleDownThreshold: 40, targetUtilization: 60}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: my-app}
+`;
 
 /** The lines of blocks that a shell runs, with continued lines joined. */
 async function listLines(): Promise<readonly { readonly file: string; readonly line: string }[]> {
