@@ -8,7 +8,8 @@
  *   index      one image out of those of both architectures
  *   chart      the chart and the manifests, with the image's digest. Needs helm
  *   metadata   krew's manifest, Homebrew's formula, SHA256SUMS
- *   publish    to the registry and to GitHub. Needs skopeo, cosign, helm and gh, logged in
+ *   publish    to the registry, and a draft on GitHub. Needs skopeo, cosign, helm and gh, logged in
+ *   open       makes the draft public
  *
  * --dry-run publishes nothing and fetches no runtime: it compiles for this machine alone, with Deno in place of the
  * runtime, takes one architecture where there is no other, and prints the commands of the rest.
@@ -30,7 +31,7 @@ import { type Place, TARGETS, toArchiveName, toImageName, VERSION } from "./fact
 import { mergeArchives, writeLayout } from "./index.ts";
 import { toChecksumFile, toFormula, toKrewManifest } from "./metadata.ts";
 import { compileProgram, toArchive, toCompileArgs } from "./program.ts";
-import { publish } from "./publish.ts";
+import { open, publish } from "./publish.ts";
 
 interface Options extends Place {
   readonly dist: string;
@@ -82,7 +83,8 @@ const STEPS: Readonly<Record<string, Step>> = {
     await writeLayout(`${dist}/image`, index);
     const outputs = { image: toImageName(place), digest: index.digest, ...index.manifests };
     await Deno.writeTextFile(`${dist}/image.json`, `${JSON.stringify(outputs, null, 2)}\n`);
-    await writeOutputs(outputs);
+    const sboms = Object.keys(index.manifests).map((name) => [`sbom_${name}`, `${dist}/${toSbomFile(name)}`]);
+    await writeOutputs({ ...outputs, ...Object.fromEntries(sboms) });
   },
 
   async chart({ dist, ...place }) {
@@ -109,6 +111,10 @@ const STEPS: Readonly<Record<string, Step>> = {
     const files = [...(await listFiles(dist)).filter(isPublished), "SHA256SUMS"];
     const { digest } = await readImage(dist);
     await publish({ ...place, dist, digest, files }, isDryRun ? show : run);
+  },
+
+  async open({ isDryRun, ...place }) {
+    await open(place, isDryRun ? show : run);
   },
 };
 

@@ -1,6 +1,6 @@
 /**
  * Publishes what the other steps wrote: image and chart to the registry, signatures by the identity of the workflow, and
- * at last the release on GitHub. It is a draft until all files are there.
+ * at last the release on GitHub. It stays a draft until the workflow has attested all of it.
  */
 import { type Place, toChartRepository, toImageName, VERSION } from "./facts.ts";
 
@@ -15,7 +15,7 @@ export interface Published extends Place {
   readonly files: readonly string[];
 }
 
-/** Does nothing twice that a second run could harm: tags are written again with the same digest. */
+/** Leaves a draft, which `open` makes public. Tags that are there already are written again with the same digest. */
 export async function publish({ dist, digest, files, ...place }: Published, run: Run): Promise<void> {
   const image = toImageName(place);
   for (const tag of [VERSION, VERSION.split(".").slice(0, 2).join(".")]) {
@@ -35,5 +35,9 @@ export async function publish({ dist, digest, files, ...place }: Published, run:
   const paths = [...files, bundle].map((name) => `${dist}/${name}`);
   const notes = ["--title", `podfit ${VERSION}`, "--notes-file", `${dist}/notes.md`];
   await run("gh", ["release", "create", tag, ...about, "--verify-tag", "--draft", ...notes, ...paths]);
-  await run("gh", ["release", "edit", tag, ...about, "--draft=false"]);
+}
+
+/** Makes the draft public. */
+export async function open({ repository }: Place, run: Run): Promise<void> {
+  await run("gh", ["release", "edit", `v${VERSION}`, "--repo", repository, "--draft=false"]);
 }

@@ -63,7 +63,14 @@ Deno.test("the bundle with the program's permissions answers its version, checks
     await Deno.copyFile(new URL("../../../deploy/quickstart.yaml", import.meta.url), `${directory}/hello.yaml`);
     await Deno.writeTextFile(`${directory}/load.csv`, "seconds,cpu,memory\n0,100m,50Mi\n3600,200m,60Mi\n");
     const files = ["-f", "hello.yaml", "--load", "load.csv", "--html", "report.html"];
-    const simulate = await run(["simulate", ...files, "--sweep", "cpu.requests.scaleUpThreshold=75,90", "--workers", "2"]);
+    const simulate = await run([
+      "simulate",
+      ...files,
+      "--sweep",
+      "cpu.requests.scaleUpThreshold=75,90",
+      "--workers",
+      "2",
+    ]);
     assertEquals([simulate.code, simulate.stderr], [0, ""]);
     assertMatch(await Deno.readTextFile(`${directory}/report.html`), /^<!doctype html>/i);
     const demo = await run(["demo", "--seconds", "1"]);

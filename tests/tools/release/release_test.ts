@@ -10,7 +10,7 @@ import { listFaults, toNotes } from "../../../tools/release/check.ts";
 import { TARGETS, toArchiveName, toChartRepository, toImageName, VERSION } from "../../../tools/release/facts.ts";
 import { mergeArchives, writeLayout } from "../../../tools/release/index.ts";
 import { toChecksumFile, toFormula, toKrewManifest } from "../../../tools/release/metadata.ts";
-import { publish } from "../../../tools/release/publish.ts";
+import { open, publish } from "../../../tools/release/publish.ts";
 import { chartTest } from "../../support/needs_helm.ts";
 
 const PROJECT = new URL("../../../", import.meta.url);
@@ -137,6 +137,7 @@ Deno.test("publishing copies the image, signs image, chart and checksums by dige
     return Promise.resolve(args[0] === "inspect" ? "sha256:chart\n" : "");
   };
   await publish({ ...PLACE, dist: "d", digest: "sha256:image", files: ["a.tgz", "SHA256SUMS"] }, run);
+  await open(PLACE, run);
   const minor = VERSION.split(".").slice(0, 2).join(".");
   assertEquals(called, [
     `skopeo copy --all --preserve-digests oci:d/image:${VERSION} docker://registry.example/acme/podfit:${VERSION}`,
