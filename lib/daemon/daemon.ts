@@ -91,6 +91,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     limits,
     maxContenders,
     seesReplicas: replicas !== null,
+    isNextToKeda: replicas?.isNextToKeda ?? false,
     ignoresDisruptionBudgets: options.ignoresDisruptionBudgets ?? false,
     clock,
     random,

@@ -4,9 +4,9 @@
  * The tables of KEDA: which triggers are active, and which step the activation loop takes then. activation_loop.ts
  * performs the step.
  */
-import type { Formula, ScaledObject } from "../model/scaled_object.ts";
+import { COMPOSITE_METRIC_NAME, type Formula, type ScaledObject } from "../model/scaled_object.ts";
 import { milliToDouble } from "../units/numbers.ts";
-import { COMPOSITE_METRIC_NAME, type CompositeMetric, type ExternalMetric } from "./external_metrics.ts";
+import type { CompositeMetric, ExternalMetric } from "./external_metrics.ts";
 
 /** What the triggers mean for the activation loop. */
 export interface Activity {

@@ -11,13 +11,17 @@ import type {
   TriggerReport,
 } from "../model/replicas_decision.ts";
 import type { ReplicasState } from "../model/replicas_state.ts";
-import { listResourceTriggers, type ResourceTrigger, type ScaledObject } from "../model/scaled_object.ts";
+import {
+  COMPOSITE_METRIC_NAME,
+  listResourceTriggers,
+  type ResourceTrigger,
+  type ScaledObject,
+} from "../model/scaled_object.ts";
 import { milliToDouble } from "../units/numbers.ts";
 import { toFallback } from "./conditions.ts";
 import { nextAnswers } from "./empty_answers.ts";
 import { reportFailedTriggers } from "./events.ts";
 import {
-  COMPOSITE_METRIC_NAME,
   type CompositeMetric,
   computeComposite,
   type ExternalMetric,

@@ -7,12 +7,13 @@
 import type { ReplicasNotice, ReplicasNoticeName, ScaleWrite } from "../model/replicas_decision.ts";
 import type { Condition, Conditions, ConditionType, ReportedTopics } from "../model/replicas_state.ts";
 import {
+  COMPOSITE_METRIC_NAME,
   formatTarget,
   listExternalTriggers,
   type ScaledObject,
   type ScaledObjectFacts,
 } from "../model/scaled_object.ts";
-import { COMPOSITE_METRIC_NAME, type CompositeMetric, type ExternalMetric } from "./external_metrics.ts";
+import type { CompositeMetric, ExternalMetric } from "./external_metrics.ts";
 
 /** Returns the events for changed conditions, in the order of the table. Clauses: R92. */
 export function listConditionNotices(before: Conditions, after: Conditions): readonly ReplicasNotice[] {

@@ -5,6 +5,7 @@
  * for a proposal for each metric that is listed here.
  */
 import {
+  COMPOSITE_METRIC_NAME,
   type ExternalTrigger,
   type Fallback,
   type Formula,
@@ -14,9 +15,6 @@ import {
   type Trigger,
 } from "../model/scaled_object.ts";
 import { milliToDouble, truncMilli } from "../units/numbers.ts";
-
-/** status.compositeScalerName. */
-export const COMPOSITE_METRIC_NAME = "composite-metric";
 
 /** The one value that counts instead of those of the external triggers, thousandths, or why it is missing. */
 export type CompositeMetric =

@@ -9,6 +9,7 @@ import {
   type ExternalTrigger,
   type Fallback,
   type FallbackBehavior,
+  hasOwnFallback,
   listExternalTriggers,
   type MetricType,
   type ScaledObject,
@@ -44,7 +45,9 @@ function computeExternalMetric(object: ScaledObject, trigger: ExternalTrigger, f
     return { kind: "value", milli: toMilli(value), isActive: value > trigger.activation };
   }
   const error = reading?.kind === "failed" ? reading.message : "it was not asked";
-  if (!isInFallback(facts.failures, trigger.metricName, object.fallback)) return { kind: "failed", error };
+  if (!hasOwnFallback(trigger) || !isInFallback(facts.failures, trigger.metricName, object.fallback)) {
+    return { kind: "failed", error };
+  }
   return toFallbackResult(object, trigger, { facts, error });
 }
 
@@ -69,7 +72,7 @@ function toFallbackResult(
 export function countFailures(before: Failures, object: ScaledObject, readings: TriggerReadings): Failures {
   if (object.fallback === null) return {};
   const counts: [string, number][] = [];
-  for (const { index, metricName } of listExternalTriggers(object)) {
+  for (const { index, metricName } of listExternalTriggers(object).filter(hasOwnFallback)) {
     const count = countFailure(findFailureCount(before, metricName), readings.get(index));
     if (count !== null) counts.push([metricName, count]);
   }

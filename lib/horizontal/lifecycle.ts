@@ -107,9 +107,10 @@ export function applyPause(before: ReplicasState, scale: Scale | null, input: Re
   return { ...leaveReplicas(state, stopped.notices), write };
 }
 
-function toPausedWrite(from: Scale, replicas: number, { now }: ReplicasInput): ScaleWrite | null {
+function toPausedWrite(from: Scale, replicas: number, { now, object }: ReplicasInput): ScaleWrite | null {
   if (from.replicas === replicas) return null;
-  const message = `New size: ${replicas}; reason: annotation autoscaling.keda.sh/paused-replicas`;
+  const prefix = object.adoption === null ? "autoscaling.keda.sh" : "podfit.dev";
+  const message = `New size: ${replicas}; reason: annotation ${prefix}/paused-replicas`;
   return { from, replicas, half: "paused", at: now, reason: "Paused", message };
 }
 
@@ -174,8 +175,14 @@ function toBlockedConditions(obstacle: Blocker, { object }: ReplicasInput): Cond
         Ready: toCheckFailed(`${object.problems[0]?.reason ?? "InvalidSpec"}: ${formatProblems(object.problems)}`),
         Active: UNKNOWN_STATE,
       };
-    case "check":
-      return { Ready: toCheckFailed(obstacle.message), Active: UNKNOWN_STATE };
+    case "check": {
+      const failed = toCheckFailed(obstacle.message);
+      // The condition is podfit's own there, so its reason need not be one of KEDA's.
+      return {
+        Ready: object.adoption === null ? failed : { ...failed, reason: obstacle.reason },
+        Active: UNKNOWN_STATE,
+      };
+    }
     case "selector": {
       const { reason, message } = obstacle;
       const failed = { Ready: toCheckFailed(`${reason}: ${message}`), Active: UNKNOWN_STATE };

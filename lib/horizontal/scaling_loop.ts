@@ -13,7 +13,14 @@ import type {
   ScaleWrite,
 } from "../model/replicas_decision.ts";
 import type { Conditions, ReplicasState, ReportedTopics, ScalingHistory } from "../model/replicas_state.ts";
-import type { Behavior, Formula, MetricType, ResourceTrigger, ScaledObject } from "../model/scaled_object.ts";
+import {
+  type Behavior,
+  COMPOSITE_METRIC_NAME,
+  type Formula,
+  type MetricType,
+  type ResourceTrigger,
+  type ScaledObject,
+} from "../model/scaled_object.ts";
 import { disablePausedDirections, type LimitedReplicas, limitRate, stabilize, startHistory } from "./behavior.ts";
 import {
   GOT_SCALE,
@@ -27,12 +34,7 @@ import {
 } from "./conditions.ts";
 import { evaluateTriggers, type Evaluation, reportScaling } from "./evaluation.ts";
 import { findTopic, setTopic } from "./events.ts";
-import {
-  COMPOSITE_METRIC_NAME,
-  listScalingMetrics,
-  nameScalingMetric,
-  type ScalingMetric,
-} from "./external_metrics.ts";
+import { listScalingMetrics, nameScalingMetric, type ScalingMetric } from "./external_metrics.ts";
 import { proposeByPods, reportWideGrowth } from "./joint/proposal.ts";
 import {
   chooseNeed,

@@ -12,6 +12,8 @@ import {
   type ReplicasState,
 } from "../model/replicas_state.ts";
 import {
+  type Adoption,
+  COMPOSITE_METRIC_NAME,
   formatTargetKind,
   listExternalTriggers,
   listResourceTriggers,
@@ -23,7 +25,7 @@ import {
 import { formatTime, parseTime } from "../units/time.ts";
 import { isRecord } from "../units/untrusted.ts";
 import { toWholeSeconds } from "./activation.ts";
-import { COMPOSITE_METRIC_NAME } from "./external_metrics.ts";
+import { READY_MESSAGE } from "./conditions.ts";
 import { findFailureCount } from "./fallback.ts";
 
 /** As the API has it; an absent field is not set. */
@@ -49,7 +51,7 @@ export interface ScaledObjectStatus {
 }
 
 interface StatusCondition {
-  readonly type: ConditionType;
+  readonly type: ConditionType | OwnConditionType;
   readonly status: Condition["status"];
   readonly reason?: string;
   readonly message?: string;
@@ -60,16 +62,28 @@ interface Health {
   readonly status: "Happy" | "Failing";
 }
 
+/** The conditions of podfit where all others are KEDA's. Clauses: M7. */
+export const OWN_CONDITION_TYPES = ["PodfitScaling", "PodfitActive", "PodfitFallback"] as const;
+
+type OwnConditionType = typeof OWN_CONDITION_TYPES[number];
+
+/** Returns whether one entry of status.conditions is podfit's own. */
+export function isOwnCondition(value: unknown): boolean {
+  return isRecord(value) && OWN_CONDITION_TYPES.some((type) => type === value["type"]);
+}
+
 /**
- * An invalid object keeps what is known of it, except its triggers.
+ * An invalid object keeps what is known of it, except its triggers. Where KEDA runs, it is podfit's own conditions alone.
  * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_types.go
- * Clauses: R90.
+ * Clauses: R90, M7.
  */
 export function toScaledObjectStatus(
-  { scaledObject }: ScaledObjectFacts,
+  facts: ScaledObjectFacts,
   state: ReplicasState,
   wallAheadMs = 0,
 ): ScaledObjectStatus {
+  const { scaledObject, adoption } = facts;
+  if (adoption !== null) return { conditions: listOwnConditions(facts, adoption, state) };
   const { originalReplicas, lastActiveAt, pausedReplicas } = state;
   return {
     ...(scaledObject === null
@@ -127,6 +141,41 @@ function toStatusConditions({ conditions }: ReplicasState): readonly StatusCondi
   });
 }
 
+/** PodfitFallback repeats KEDA's condition: KEDA applies the fallback. Clauses: M5, M7, M13. */
+function listOwnConditions(
+  { status }: ScaledObjectFacts,
+  adoption: Adoption,
+  { conditions: { Ready = UNKNOWN_CONDITION, Active = UNKNOWN_CONDITION, Fallback = UNKNOWN_CONDITION } }:
+    ReplicasState,
+): readonly StatusCondition[] {
+  const kedas = parseConditions(isRecord(status) ? status["conditions"] : null).Fallback;
+  const own: Readonly<Record<OwnConditionType, Condition>> = {
+    PodfitScaling: toScaling(Ready, adoption),
+    PodfitActive: Active,
+    PodfitFallback: kedas?.status === "True" ? kedas : Fallback,
+  };
+  return OWN_CONDITION_TYPES.map((type) => {
+    const { status, reason, message } = own[type];
+    return { type, status, ...(reason !== "" && { reason }), ...(message !== "" && { message }) };
+  });
+}
+
+function toScaling(ready: Condition, { isStale }: Adoption): Condition {
+  if (ready.status !== "True") return ready;
+  if (isStale) return RECORD_STALE;
+  return { ...ready, reason: "Scaling", message: ready.message.replace(READY_MESSAGE, SCALING_MESSAGE) };
+}
+
+const SCALING_MESSAGE = "podfit sets the replicas of this object, and KEDA measures what podfit does not";
+
+const RECORD_STALE: Condition = {
+  status: "False",
+  reason: "RecordStale",
+  message:
+    "The triggers have changed since the object was adopted. Those that KEDA measures count as failed: replicas " +
+    'may grow and not fall. Run "podfit adopt" again',
+};
+
 const UNKNOWN_CONDITION: Condition = { status: "Unknown", reason: "", message: "" };
 
 const INITIAL_CONDITIONS: Readonly<Partial<Record<ConditionType, Condition>>> = {
@@ -179,6 +228,21 @@ export function seedReplicasState(status: unknown, wallAheadMs = 0): ReplicasSta
     targetResource: typeof resource === "string" && resource !== "" ? resource : null,
     pausedReplicas: toInt32(status["pausedReplicaCount"]),
     conditions,
+  };
+}
+
+/**
+ * Returns the state that podfit's own conditions describe. KEDA's fields say what KEDA did before the pause: with its
+ * lastActiveTime, a target would go to zero at once. Clauses: M7.
+ */
+export function seedAdoptedState(status: unknown): ReplicasState {
+  const list = isRecord(status) && Array.isArray(status["conditions"]) ? status["conditions"] : [];
+  const find = (type: OwnConditionType) => parseCondition(list.find((one) => isRecord(one) && one["type"] === type));
+  const [Ready, Active, Fallback] = OWN_CONDITION_TYPES.map(find);
+  return {
+    ...NEW_REPLICAS_STATE,
+    isActive: findActive(Active ?? undefined),
+    conditions: { ...(Ready && { Ready }), ...(Active && { Active }), ...(Fallback && { Fallback }) },
   };
 }
 

@@ -59,11 +59,11 @@ export function createClient(server: Pick<ApiServer, "origin" | "transport">): A
     core: createFetchClient<KubernetesPaths>(options),
     autoscalers: createFetchClient<AutoscalerPaths>(options),
     scaledObjects: createFetchClient<ScaledObjectPaths>(options),
-    async untyped({ method, path, body, signal }) {
+    async untyped({ method, path, body, signal, limitBytes = MAX_UNTYPED_BYTES }) {
       const init = { method, headers: { ...options.headers, "content-type": "application/json" }, signal };
       const json = body === undefined ? {} : { body: options.bodySerializer(body) };
       const response = await options.fetch(new Request(`${server.origin}${path}`, { ...init, ...json }));
-      const text = await readText(response, { limitBytes: MAX_UNTYPED_BYTES, signal });
+      const text = await readText(response, { limitBytes, signal });
       const value: unknown = JSON.parse(text);
       return response.ok ? { data: value, response } : { error: value as Status, response };
     },
@@ -145,6 +145,8 @@ interface UntypedRequest {
   readonly method: "GET" | "PUT";
   readonly path: string;
   readonly body?: unknown;
+  /** A larger answer rejects with BodyTooLarge. */
+  readonly limitBytes?: number;
   readonly signal: AbortSignal;
 }
 

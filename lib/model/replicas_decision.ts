@@ -235,6 +235,8 @@ export const REPLICAS_REASONS = [
   "InvalidSpec",
   "TargetNotFound",
   "Rights",
+  "KEDAIsScaling",
+  "NoRecord",
 ] as const;
 
 /** A reason of REPLICAS_REASONS. */
@@ -247,6 +249,8 @@ export const CHECK_REASONS = [
   "TargetNotFound",
   "Rights",
   "TriggerFailed",
+  "KEDAIsScaling",
+  "NoRecord",
 ] as const satisfies readonly ReplicasReason[];
 
 type CheckReason = typeof CHECK_REASONS[number];

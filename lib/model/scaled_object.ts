@@ -86,6 +86,42 @@ export interface Annotations {
   readonly ignoresHpas: boolean;
 }
 
+/**
+ * A ScaledObject whose triggers KEDA measures, and whose replicas podfit sets (`--scaled-objects=selected`).
+ * Clauses: M2, M4, M5.
+ */
+export interface Adoption {
+  /** `autoscaling.keda.sh/paused: "true"`, and no annotation with which KEDA sets replicas. */
+  readonly isKedaPaused: boolean;
+  /** Identifies the triggers and the formula as they are now. */
+  readonly triggersHash: string;
+  /** `null` = the object has no record that can be used. */
+  readonly record: AdoptionRecord | null;
+  /** Why the annotation is no record; `null` = it is one, or there is none. */
+  readonly problem: string | null;
+  /** A trigger is measured by KEDA, and nothing says what KEDA asks for it. */
+  readonly lacksRecord: boolean;
+  /** A trigger is measured by KEDA, and the record is that of other triggers. */
+  readonly isStale: boolean;
+}
+
+/** What KEDA asks of each trigger, as its HPA had it (annotation `podfit.dev/keda-metrics`). Clauses: M4. */
+export interface AdoptionRecord {
+  /** `triggersHash` of the triggers that it was made for. */
+  readonly triggers: string;
+  readonly metrics: readonly AdoptedMetric[];
+}
+
+/** One metric of KEDA's HPA. */
+export interface AdoptedMetric {
+  /** The place in spec.triggers; `null` = the result of the formula. */
+  readonly index: number | null;
+  /** `s0-kafka-orders`. */
+  readonly name: string;
+  readonly metricType: MetricType;
+  readonly targetMilli: bigint;
+}
+
 /** A ScaledObject as it was seen, valid or not. */
 export interface ScaledObjectFacts {
   readonly uid: string;
@@ -107,6 +143,8 @@ export interface ScaledObjectFacts {
   readonly limited?: readonly string[];
   /** Paused, even if the rest is invalid. */
   readonly isPaused: boolean;
+  /** `null` = KEDA has no part in it. */
+  readonly adoption: Adoption | null;
   /** As the API server has it: of any shape. */
   readonly status: unknown;
 }
@@ -142,7 +180,8 @@ export type Baseline = { readonly kind: "amount"; readonly milli: bigint } | { r
 /** A value that is asked for elsewhere. */
 export interface ExternalTrigger extends CommonTrigger {
   readonly kind: "external";
-  readonly type: ExternalType;
+  /** One of `EXTERNAL_TYPES`, or another one of KEDA's if KEDA measures it. */
+  readonly type: string;
   /** `s0-prometheus` and the like. */
   readonly metricName: string;
   readonly metricType: MetricType;
@@ -152,9 +191,14 @@ export interface ExternalTrigger extends CommonTrigger {
   readonly activation: number;
   /** useCachedMetrics. */
   readonly isCached: boolean;
+  /** KEDA has the same metric: it is asked where podfit cannot use the authentication. */
+  readonly isServedByKeda: boolean;
   readonly source: TriggerSource;
   readonly authentication: AuthenticationRef | null;
 }
+
+/** The metric of a formula (status.compositeScalerName). */
+export const COMPOSITE_METRIC_NAME = "composite-metric";
 
 export const EXTERNAL_TYPES = ["cron", "kubernetes-workload", "metrics-api", "prometheus"] as const;
 
@@ -167,7 +211,16 @@ export interface AuthenticationRef {
 }
 
 /** Where the value comes from. What may be given by a TriggerAuthentication as well is `null` where the metadata has it not. */
-export type TriggerSource = CronSource | WorkloadSource | MetricsApiSource | PrometheusSource;
+export type TriggerSource = CronSource | WorkloadSource | MetricsApiSource | PrometheusSource | KedaSource;
+
+/** The value is KEDA's, through external.metrics.k8s.io. Clauses: M10, M11. */
+export interface KedaSource {
+  readonly kind: "keda";
+  /** Of the ScaledObject: KEDA's metrics have it as a label. */
+  readonly object: string;
+  /** Why KEDA cannot be asked; `null` = it can. */
+  readonly problem: string | null;
+}
 
 /** R11: desiredReplicas from start until end, else 0; the target is 1. */
 interface CronSource {
@@ -221,6 +274,11 @@ interface HttpSource {
 }
 
 export type AuthMode = "apiKey" | "basic" | "bearer" | "custom";
+
+/** Returns whether podfit counts failures of the trigger and replaces its value: for KEDA's, KEDA does. Clauses: M13. */
+export function hasOwnFallback({ source }: Pick<ExternalTrigger, "source">): boolean {
+  return source.kind !== "keda";
+}
 
 /** Returns whether an empty answer of the trigger may mean that its metric is missing, and not zero. Clauses: R58. */
 export function doubtsEmptyAnswers({ source }: Pick<ExternalTrigger, "source">): boolean {

@@ -14,12 +14,7 @@ import {
   type ReplicasNoticeName,
 } from "../model/replicas_decision.ts";
 import { CONDITION_TYPES, REPLICAS_STATE_VERSION } from "../model/replicas_state.ts";
-import {
-  EXTERNAL_TYPES,
-  FALLBACK_BEHAVIORS,
-  type ScaledObject,
-  type ScaledObjectFacts,
-} from "../model/scaled_object.ts";
+import { FALLBACK_BEHAVIORS, type ScaledObject, type ScaledObjectFacts } from "../model/scaled_object.ts";
 import { parseCron } from "../units/cron.ts";
 import { REPLICAS_RECORD_VERSION, type ReplicasRecord } from "./record.ts";
 import {
@@ -103,6 +98,7 @@ const source = v.variant("kind", [
     hasNullRule: v.exactOptional(flag, false),
     ...http,
   }),
+  v.strictObject({ kind: v.literal("keda"), object: text, problem: textOrNull }),
 ]);
 
 const common = { index: number, name: textOrNull };
@@ -127,12 +123,13 @@ const trigger = v.variant("kind", [
   v.strictObject({
     ...common,
     kind: v.literal("external"),
-    type: v.picklist(EXTERNAL_TYPES),
+    type: text,
     metricName: text,
     metricType,
     targetMilli: v.nullable(integer),
     activation: double,
     isCached: flag,
+    isServedByKeda: v.exactOptional(flag, false),
     source,
     authentication: v.nullable(v.strictObject({
       kind: v.picklist(["TriggerAuthentication", "ClusterTriggerAuthentication"]),
@@ -188,6 +185,18 @@ const scaledObject = schemaOf<ScaledObject>()(v.strictObject({
 
 const problems = v.array(v.strictObject({ path: text, message: text }));
 
+const adoption = v.strictObject({
+  isKedaPaused: flag,
+  triggersHash: text,
+  record: v.nullable(v.strictObject({
+    triggers: text,
+    metrics: v.array(v.strictObject({ index: numberOrNull, name: text, metricType, targetMilli: integer })),
+  })),
+  problem: textOrNull,
+  lacksRecord: flag,
+  isStale: flag,
+});
+
 /** Accepts a ScaledObject as it was seen, and nothing else. */
 const scaledObjectFactsSchema = v.strictObject({
   uid: text,
@@ -204,6 +213,7 @@ const scaledObjectFactsSchema = v.strictObject({
   warnings: problems,
   limited: v.exactOptional(v.array(text)),
   isPaused: flag,
+  adoption: v.exactOptional(v.nullable(adoption), null),
   // An object that has none yet has no key here either.
   status: v.optional(v.unknown()),
 }) as v.GenericSchema<unknown, ScaledObjectFacts>;

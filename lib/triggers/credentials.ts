@@ -93,7 +93,7 @@ function checkParameters(
   { source, metricName }: ExternalTrigger,
   resolved: ResolvedCredentials & { kind: "resolved" },
 ): ResolvedCredentials {
-  if (source.kind === "cron" || source.kind === "kubernetes-workload") return resolved;
+  if (source.kind !== "prometheus" && source.kind !== "metrics-api") return resolved;
   const refuse = (cause: string): ResolvedCredentials => {
     return { kind: "missing", message: `Cannot read trigger "${metricName}": ${cause}` };
   };

@@ -14,7 +14,7 @@ import { isRecord } from "../units/untrusted.ts";
 import { parseExposition } from "./exposition.ts";
 import { adviseOnStatus, describeFailure, fetchText, type SendToTrigger } from "./http_client.ts";
 import { resolveAuth, toTriggerRequest } from "./request.ts";
-import type { AnswerWork, AskedSource, AskTrigger, TriggerAnswer, ValueResult } from "./value.ts";
+import type { AnswerWork, AskTrigger, HttpTriggerSource, TriggerAnswer, ValueResult } from "./value.ts";
 import { findExcess, MAX_PLAIN_MARKS, parsePlain } from "../runtime/yaml.ts";
 
 interface AskTriggerOptions {
@@ -33,7 +33,7 @@ export const DEFAULT_MAX_ANSWER_BYTES = 128 * 1024;
  * The returned function always resolves: a failed query is a failed answer, which says why and names no secret.
  * Clauses: R13, R14, R15.
  */
-export function createAskTrigger(options: AskTriggerOptions): AskTrigger {
+export function createAskTrigger(options: AskTriggerOptions): AskTrigger<HttpTriggerSource> {
   const { maxAnswerBytes = DEFAULT_MAX_ANSWER_BYTES } = options;
   return async (trigger, asked) => {
     const { credentials, now, signal, namespace = "", isNodeAddress = () => false, work = UNCOUNTED } = asked;
@@ -72,9 +72,9 @@ export function createAskTrigger(options: AskTriggerOptions): AskTrigger {
 
 const UNCOUNTED: AnswerWork = { run: (job) => Promise.resolve(job()), countBytes: () => {} };
 
-type AskedTrigger = ExternalTrigger & { readonly source: AskedSource };
+type AskedTrigger = ExternalTrigger & { readonly source: HttpTriggerSource };
 
-function isAnswer({ kind }: AskedSource, status: number): boolean {
+function isAnswer({ kind }: HttpTriggerSource, status: number): boolean {
   return kind === "metrics-api" ? status === 200 : status >= 200 && status <= 299;
 }
 

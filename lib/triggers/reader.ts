@@ -63,7 +63,7 @@ export function createTriggerReader(options: TriggerReaderOptions): TriggerReade
     const known = memory?.id === id ? memory : createMemory(id, object.namespace, options.fetchCredentials);
     memory = known;
     const context: ReadContext = { object, now, signal, options, credentials: known.credentials };
-    const served = listServed(known, { object, half, second: toSecond(now) });
+    const served = listServed(known, { object, half, now });
     const asked = listExternalTriggers(object).filter(({ index }) => !served.has(index));
     const answers = await Promise.all(
       asked.map(async (trigger) => [trigger.index, await askTwice(trigger, context)] as const),
@@ -76,6 +76,7 @@ export function createTriggerReader(options: TriggerReaderOptions): TriggerReade
     }
     const readings = new Map([...served, ...fresh]);
     known.last = { half, second: toSecond(now), readings: fresh };
+    for (const [index, reading] of fresh) known.kedas.set(index, { at: now, reading });
     if (half === "poll") known.polled = readings;
     return { kind: "read", readings };
   }
@@ -100,6 +101,8 @@ interface ReaderMemory {
     | null;
   /** The readings of the last activation loop. */
   polled: ReadonlyMap<number, ExternalReading>;
+  /** The last readings, and when they were due, epoch ms. */
+  readonly kedas: Map<number, { readonly at: number; readonly reading: ExternalReading }>;
 }
 
 function createMemory(id: string, namespace: string, fetchCredentials: FetchCredentials): ReaderMemory {
@@ -109,6 +112,7 @@ function createMemory(id: string, namespace: string, fetchCredentials: FetchCred
     credentials: createTriggerCredentials(namespace, fetchCredentials),
     last: null,
     polled: new Map(),
+    kedas: new Map(),
   };
 }
 
@@ -119,23 +123,31 @@ function toSecond(now: number): number {
 interface ReadRequest {
   readonly object: ScaledObject;
   readonly half: TriggerLoop;
-  readonly second: number;
+  readonly now: number;
 }
 
 /**
- * Returns the readings that need no query: those that the other loop has just fetched, and in scaling loops those of
- * cached triggers.
+ * KEDA counts each question that fails, and serves the fallback's value after some. Its HPA asks this often. Clauses: M13.
+ */
+const KEDA_FALLBACK_MS = 15_000;
+
+/**
+ * Returns the readings that need no query: those that the other loop has just fetched, in scaling loops those of
+ * cached triggers, and the last ones of KEDA where it counts questions.
  */
 function listServed(
-  { last, polled }: ReaderMemory,
-  { object, half, second }: ReadRequest,
+  { last, polled, kedas }: ReaderMemory,
+  { object, half, now }: ReadRequest,
 ): ReadonlyMap<number, ExternalReading> {
   const served = new Map<number, ExternalReading>();
   for (const trigger of listExternalTriggers(object)) {
-    const isShared = last !== null && last.half !== half && last.second === second;
+    const isShared = last !== null && last.half !== half && last.second === toSecond(now);
     const shared = isShared ? last.readings.get(trigger.index) : undefined;
     const cached = trigger.isCached && half === "tick" ? polled.get(trigger.index) : undefined;
-    const reading = shared ?? cached;
+    const isKept = trigger.source.kind === "keda" && object.fallback !== null;
+    const kept = isKept ? kedas.get(trigger.index) : undefined;
+    const recent = kept !== undefined && now - kept.at < KEDA_FALLBACK_MS ? kept.reading : undefined;
+    const reading = shared ?? cached ?? recent;
     if (reading !== undefined) served.set(trigger.index, { ...reading, isCounted: false });
   }
   return served;
@@ -161,13 +173,19 @@ async function askTwice(trigger: ExternalTrigger, context: ReadContext): Promise
   return first.isSlow ? first.outcome : (await askOnce(trigger, context)).outcome;
 }
 
+/** The same trigger, measured by KEDA: podfit cannot use its authentication. Clauses: M10. */
+function toKedas(trigger: ExternalTrigger, { name }: ScaledObject): ExternalTrigger {
+  return { ...trigger, source: { kind: "keda", object: name, problem: null } };
+}
+
 async function askOnce(
   trigger: ExternalTrigger,
-  { object, now, signal, options, credentials }: ReadContext,
+  { object, now, signal, options, credentials: held }: ReadContext,
 ): Promise<{ readonly outcome: AskOutcome; readonly isSlow: boolean }> {
   const startedMs = options.clock.monotonic();
-  const resolved = await credentials.get(trigger, signal);
-  if (resolved.kind !== "resolved") {
+  const resolved = await held.get(trigger, signal);
+  const isKedas = trigger.source.kind !== "keda" && trigger.isServedByKeda;
+  if (resolved.kind !== "resolved" && !isKedas) {
     const isSlow = options.clock.monotonic() - startedMs >= SLOW_MS;
     const { message } = resolved;
     if (resolved.kind === "missing") return { outcome: { kind: "obstructed", message }, isSlow };
@@ -175,12 +193,9 @@ async function askOnce(
   }
   const askedMs = options.clock.monotonic();
   const { namespace } = object;
-  const answer = await fetchTriggerValue(trigger, options, {
-    namespace,
-    credentials: resolved.credentials,
-    now,
-    signal,
-  });
+  const credentials = resolved.kind === "resolved" ? resolved.credentials : {};
+  const asked = resolved.kind === "resolved" ? trigger : toKedas(trigger, object);
+  const answer = await fetchTriggerValue(asked, options, { namespace, credentials, now, signal });
   options.onAsked?.({ trigger, seconds: (options.clock.monotonic() - askedMs) / 1000, isEmpty: answer.isEmpty });
   if (answer.kind === "value") {
     const empty = answer.isEmpty ? { isEmpty: true } : {};

@@ -6,7 +6,7 @@
  */
 import type { AuthMode, MetricsApiSource, PrometheusSource } from "../model/scaled_object.ts";
 import { quote } from "../units/untrusted.ts";
-import type { AskedSource, Result, TriggerParameters } from "./value.ts";
+import type { HttpTriggerSource, Result, TriggerParameters } from "./value.ts";
 
 /** A GET. */
 export interface TriggerRequest {
@@ -27,7 +27,7 @@ interface RequestOptions {
 
 /** Returns KEDA's request. Never throws. Clauses: R13, R14. */
 export function toTriggerRequest(
-  source: AskedSource,
+  source: HttpTriggerSource,
   { auth, now, userAgent }: RequestOptions,
 ): Result<{ request: TriggerRequest }> {
   const url = source.kind === "prometheus" ? toPrometheusUrl(source, now) : toApiUrl(source, auth);
@@ -150,7 +150,7 @@ interface AuthHeader {
  * https://keda.sh/docs/2.20/scalers/prometheus/#authentication-parameters
  * Clauses: R14, R16.
  */
-export function resolveAuth(source: AskedSource, credentials: TriggerParameters): Result<{ auth: Auth }> {
+export function resolveAuth(source: HttpTriggerSource, credentials: TriggerParameters): Result<{ auth: Auth }> {
   const find: FindParameter = (...names) => findParameter(credentials, names);
   const modes = source.authModes ?? parseModes(find("authModes", "authMode"));
   if (modes === null) {
@@ -202,7 +202,7 @@ function parseModes(text: string | null): readonly AuthMode[] | null {
   return words.every((word) => MODES.some((mode) => mode === word)) ? modes : null;
 }
 
-function findApiKey(source: AskedSource, find: FindParameter): ApiKey {
+function findApiKey(source: HttpTriggerSource, find: FindParameter): ApiKey {
   const given = source.kind === "metrics-api" ? source : { apiKey: null, method: null, keyParamName: null };
   return {
     key: given.apiKey ?? find("apiKey"),
@@ -212,7 +212,7 @@ function findApiKey(source: AskedSource, find: FindParameter): ApiKey {
 }
 
 interface Parameters {
-  readonly source: AskedSource;
+  readonly source: HttpTriggerSource;
   readonly apiKey: ApiKey;
   readonly find: FindParameter;
 }

@@ -5,7 +5,7 @@
  * that the daemon implements.
  */
 import { oneLine } from "../kube/errors.ts";
-import type { ExternalTrigger, TriggerSource } from "../model/scaled_object.ts";
+import type { ExternalTrigger, KedaSource, TriggerSource } from "../model/scaled_object.ts";
 import { isWithinCron } from "../units/cron.ts";
 import type { Selector } from "../units/selector.ts";
 
@@ -64,8 +64,11 @@ function toValueAnswer(value: number): TriggerAnswer {
   return { kind: "value", value, isEmpty: false };
 }
 
-/** The kinds that need a request; cron is computed and kubernetes-workload is counted. */
-export type AskedSource = Extract<TriggerSource, { readonly kind: "metrics-api" | "prometheus" }>;
+/** The kinds that podfit asks over HTTP; cron is computed and kubernetes-workload is counted. */
+export type HttpTriggerSource = Extract<TriggerSource, { readonly kind: "metrics-api" | "prometheus" }>;
+
+/** The kinds that need a request. */
+export type AskedSource = HttpTriggerSource | KedaSource;
 
 /**
  * The answer of a query. `value` is a double as the source has it, also NaN and infinite; it is rounded later.
@@ -87,8 +90,8 @@ export interface AnswerWork {
 export type TriggerParameters = Readonly<Record<string, string>>;
 
 /** Sends one query; resolves within the trigger's timeout and never rejects. */
-export type AskTrigger = (
-  trigger: ExternalTrigger & { readonly source: AskedSource },
+export type AskTrigger<Source extends AskedSource = AskedSource> = (
+  trigger: ExternalTrigger & { readonly source: Source },
   options: {
     readonly credentials: TriggerParameters;
     readonly now: number;

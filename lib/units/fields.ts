@@ -45,6 +45,11 @@ export class Fields {
     this.#problems = problems;
   }
 
+  /** All fields, unchecked. */
+  get values(): Readonly<Record<string, unknown>> {
+    return this.#values;
+  }
+
   /** Returns whether a field exists and is not null. */
   has(key: string): boolean {
     return this.get(key) !== null;

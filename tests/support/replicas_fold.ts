@@ -90,6 +90,7 @@ export function factsOf(object: ScaledObject, overrides: Partial<ScaledObjectFac
     problems: [],
     warnings: [],
     isPaused: object.annotations.isPaused,
+    adoption: null,
     status: undefined,
     ...overrides,
   };

@@ -68,6 +68,7 @@ export function externalTrigger<Source extends ExternalTrigger["source"]>(
     targetMilli: 1000n,
     activation: 0,
     isCached: false,
+    isServedByKeda: false,
     authentication: null,
     ...own,
     source,

@@ -3,7 +3,7 @@ import type { StatusAnswer } from "../../lib/kube/https.ts";
 import { settleEventLoop, VIRTUAL_START_AT, VirtualClock } from "../support/virtual_clock.ts";
 import { createAskTrigger } from "../../lib/triggers/http_trigger.ts";
 import type { SendOptions, SendToTrigger } from "../../lib/triggers/http_client.ts";
-import type { AskedSource, TriggerAnswer, TriggerParameters } from "../../lib/triggers/value.ts";
+import type { HttpTriggerSource, TriggerAnswer, TriggerParameters } from "../../lib/triggers/value.ts";
 import { apiSource, externalTrigger, prometheusSource } from "../support/triggers.ts";
 
 const VECTOR = '{"data":{"result":[{"value":[0,"42.5"]}]}}';
@@ -150,13 +150,13 @@ interface Asking {
   readonly signal?: AbortSignal;
 }
 
-function ask(source: AskedSource, options: Asking): Promise<TriggerAnswer> {
+function ask(source: HttpTriggerSource, options: Asking): Promise<TriggerAnswer> {
   const { send, clock = new VirtualClock(), credentials = {}, signal = new AbortController().signal } = options;
   const asking = createAskTrigger({ clock, send, version: "1.2.3" });
   return asking(externalTrigger(source), { credentials, now: VIRTUAL_START_AT, signal });
 }
 
-async function message(source: AskedSource, options: Asking): Promise<string> {
+async function message(source: HttpTriggerSource, options: Asking): Promise<string> {
   const answer = await ask(source, options);
   assert(answer.kind === "failed", JSON.stringify(answer));
   return answer.message;

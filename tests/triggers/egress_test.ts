@@ -5,7 +5,7 @@ import { createIsNodeAddress } from "../../lib/daemon/replicas/manager.ts";
 import { createAskTrigger } from "../../lib/triggers/http_trigger.ts";
 import { createEgress, EgressDenied, type FindDestination, type ResolveHost } from "../../lib/triggers/egress.ts";
 import { createTriggerClient } from "../../lib/triggers/http_client.ts";
-import type { AskedSource, TriggerAnswer, TriggerParameters } from "../../lib/triggers/value.ts";
+import type { HttpTriggerSource, TriggerAnswer, TriggerParameters } from "../../lib/triggers/value.ts";
 import { type HostRule, parseHostRule } from "../../lib/units/address.ts";
 import { readTls, serveTls } from "../support/tls.ts";
 import { apiSource, externalTrigger } from "../support/triggers.ts";
@@ -143,7 +143,7 @@ function serveOn(hostname: string, port = 0) {
 }
 
 async function ask(
-  source: AskedSource,
+  source: HttpTriggerSource,
   findDestination: FindDestination,
   credentials: TriggerParameters = {},
 ): Promise<TriggerAnswer> {

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "#assert";
 import fc from "fast-check";
 import { resolveAuth, toTriggerRequest } from "../../lib/triggers/request.ts";
-import type { AskedSource, TriggerParameters } from "../../lib/triggers/value.ts";
+import type { HttpTriggerSource, TriggerParameters } from "../../lib/triggers/value.ts";
 import { apiSource, prometheusSource } from "../support/triggers.ts";
 
 const PEM = "-----BEGIN CERTIFICATE-----";
@@ -107,7 +107,7 @@ Deno.test("toTriggerRequest() makes a header of the URL's user and password, unl
 
 Deno.test("resolveAuth() names a parameter that is missing or wrong, and no value (R16)", () => {
   const api = apiSource();
-  const table: readonly (readonly [AskedSource, TriggerParameters, cause: string])[] = [
+  const table: readonly (readonly [HttpTriggerSource, TriggerParameters, cause: string])[] = [
     [prometheusSource({ authModes: ["bearer"] }), {}, 'mode "bearer" needs parameter "bearerToken"'],
     [prometheusSource({ authModes: ["bearer"] }), { token: "  " }, 'needs parameter "bearerToken"'],
     [prometheusSource({ authModes: ["basic"] }), { password: "CANARY" }, 'needs parameter "username"'],
@@ -130,7 +130,7 @@ Deno.test("resolveAuth() names a parameter that is missing or wrong, and no valu
 
 Deno.test("resolveAuth() has a ca outdo unsafeSsl for prometheus with an authentication only (R14)", () => {
   const credentials = { ca: PEM, token: "t" };
-  const read = (source: AskedSource) => {
+  const read = (source: HttpTriggerSource) => {
     const { ok, ...rest } = resolveAuth(source, credentials);
     assert(ok && "auth" in rest);
     return [rest.auth.ca, rest.auth.isTlsUnverified];
@@ -143,7 +143,7 @@ Deno.test("resolveAuth() has a ca outdo unsafeSsl for prometheus with an authent
 });
 
 Deno.test("toTriggerRequest() refuses what HTTP cannot send, and quotes none of it (R16)", () => {
-  const table: readonly (readonly [AskedSource, TriggerParameters, cause: string])[] = [
+  const table: readonly (readonly [HttpTriggerSource, TriggerParameters, cause: string])[] = [
     [prometheusSource({ authModes: ["bearer"] }), { token: "CAN\nARY" }, "a header cannot be sent"],
     [
       prometheusSource({ authModes: ["custom"] }),
@@ -194,20 +194,20 @@ Deno.test("toTriggerRequest() never throws, whatever the manifest and the secret
 
 type PrometheusModes = ReturnType<typeof prometheusSource>["authModes"];
 
-function tryBuild(source: AskedSource, credentials: TriggerParameters) {
+function tryBuild(source: HttpTriggerSource, credentials: TriggerParameters) {
   const read = resolveAuth(source, credentials);
   if (!read.ok) return read;
   return toTriggerRequest(source, { auth: read.auth, now: NOW, userAgent: "podfit/test" });
 }
 
-function build(source: AskedSource, credentials: TriggerParameters = {}) {
+function build(source: HttpTriggerSource, credentials: TriggerParameters = {}) {
   const built = tryBuild(source, credentials);
   assert(built.ok && "request" in built, JSON.stringify(built));
   return built.request;
 }
 
 /** Without podfit's own User-Agent. */
-function listHeaders(source: AskedSource, credentials: TriggerParameters = {}): Record<string, string> {
+function listHeaders(source: HttpTriggerSource, credentials: TriggerParameters = {}): Record<string, string> {
   const headers = Object.fromEntries(build(source, credentials).headers);
   if (headers["user-agent"] === "podfit/test") delete headers["user-agent"];
   return headers;

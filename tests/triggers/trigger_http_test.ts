@@ -5,7 +5,7 @@ import { systemClock } from "../../lib/runtime/clock.ts";
 import { createAskTrigger } from "../../lib/triggers/http_trigger.ts";
 import { createEgress } from "../../lib/triggers/egress.ts";
 import { createTriggerClient } from "../../lib/triggers/http_client.ts";
-import type { AnswerWork, AskedSource, TriggerAnswer, TriggerParameters } from "../../lib/triggers/value.ts";
+import type { AnswerWork, HttpTriggerSource, TriggerAnswer, TriggerParameters } from "../../lib/triggers/value.ts";
 import { parseHostRule } from "../../lib/units/address.ts";
 import { readTls, serveRawTls, serveTls, type TestServer } from "../support/tls.ts";
 import { apiSource, externalTrigger, prometheusSource } from "../support/triggers.ts";
@@ -250,7 +250,7 @@ function allowLoopback() {
 
 /** Its clock stands still, unless a test needs one that runs. */
 async function ask(
-  source: AskedSource,
+  source: HttpTriggerSource,
   credentials: TriggerParameters = {},
   caCerts: readonly string[] = [],
   clock: Pick<VirtualClock, "timeout"> = new VirtualClock(),
@@ -264,7 +264,7 @@ async function ask(
   });
 }
 
-async function message(source: AskedSource, credentials: TriggerParameters = {}): Promise<string> {
+async function message(source: HttpTriggerSource, credentials: TriggerParameters = {}): Promise<string> {
   const answer = await ask(source, credentials);
   assert(answer.kind === "failed", JSON.stringify(answer));
   return answer.message;

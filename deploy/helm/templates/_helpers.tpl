@@ -103,6 +103,11 @@ Takes (list $ "name in that chart" "own name").
 {{- end }}
 {{- end }}
 
+{{/* Whether replicas are set, and of which ScaledObjects: off, all or selected. */}}
+{{- define "podfit.replicasMode" -}}
+{{- if .Values.scaledObjects.mode }}{{ .Values.scaledObjects.mode }}{{ else if .Values.scaledObjects.enabled }}all{{ else }}off{{ end }}
+{{- end }}
+
 {{/* Fails if values contradict each other. The error says what to change. */}}
 {{- define "podfit.validate" -}}
 {{- $source := include "podfit.source" . }}
@@ -114,7 +119,7 @@ Takes (list $ "name in that chart" "own name").
 {{- if and (eq $mode "sidecar") (not (has $source (list "metrics-api" "cgroup"))) }}
 {{- fail (printf "statsSource: %s needs rights to nodes, which a sidecar does not have: set statsSource: metrics-api or cgroup" $source) }}
 {{- end }}
-{{- if and .Values.scaledObjects.enabled (ne $mode "central") }}
+{{- if and (ne (include "podfit.replicasMode" .) "off") (ne $mode "central") }}
 {{- fail (printf "scaledObjects.enabled needs all pods of a workload, and mode: %s manages only a part of them: set mode: central, or leave it out here" $mode) }}
 {{- end }}
 {{- if .Values.sample.enabled }}

@@ -32,8 +32,8 @@
 {{- if .Values.ignoreDisruptionBudgets }}{{ $args = append $args "--ignore-disruption-budgets" }}{{ end }}
 {{- with .Values.pace.qps }}{{ $args = append $args (printf "--kube-api-qps=%v" .) }}{{ end }}
 {{- with .Values.pace.burst }}{{ $args = append $args (printf "--kube-api-burst=%v" .) }}{{ end }}
-{{- if .Values.scaledObjects.enabled }}
-{{- $args = append $args "--scaled-objects" }}
+{{- if ne (include "podfit.replicasMode" .) "off" }}
+{{- $args = append $args (printf "--scaled-objects=%s" (include "podfit.replicasMode" .)) }}
 {{- with .Values.scaledObjects.clusterObjectNamespace }}
 {{- $args = append $args (printf "--cluster-object-namespace=%s" .) }}
 {{- end }}
@@ -215,7 +215,7 @@ spec:
         - name: NODE_IP
           valueFrom: { fieldRef: { fieldPath: status.hostIP } }
         {{- end }}
-        {{- if .Values.scaledObjects.enabled }}
+        {{- if ne (include "podfit.replicasMode" .) "off" }}
         - name: PODFIT_POD_IPS
           valueFrom: { fieldRef: { fieldPath: status.podIPs } }
         {{- end }}

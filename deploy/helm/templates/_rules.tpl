@@ -25,7 +25,7 @@ set of values grants.
 # PodDisruptionBudgets: a resize that restarts a container keeps to them. Without this right no resize restarts a container.
 - { apiGroups: [policy], resources: [poddisruptionbudgets], verbs: [list, watch] }
 {{- end }}
-{{- if .Values.scaledObjects.enabled }}
+{{- if ne (include "podfit.replicasMode" .) "off" }}
 {{- include "podfit.replicaRules" . | nindent 0 }}
 {{- end }}
 {{- $source := include "podfit.source" . }}
@@ -38,10 +38,17 @@ set of values grants.
 {{- end }}
 {{- end }}
 
-{{/* Replicas, in namespaces: only if scaledObjects.enabled. podfit writes only the scale of a workload. */}}
+{{/* Replicas, in namespaces: only if they are on. podfit writes only the scale of a workload. */}}
 {{- define "podfit.replicaRules" -}}
+{{- if eq (include "podfit.replicasMode" .) "selected" }}
+# The ScaledObjects, podfit's conditions in their status, and the annotation that keeps what KEDA asks of their triggers.
+- { apiGroups: [keda.sh], resources: [scaledobjects], verbs: [get, list, watch, patch] }
+# The values of triggers that KEDA measures.
+- { apiGroups: [external.metrics.k8s.io], resources: ["*"], verbs: [get, list] }
+{{- else }}
 # The ScaledObjects, their status, and the finalizer that restoreToOriginalReplicaCount needs.
 - { apiGroups: [keda.sh], resources: [scaledobjects], verbs: [list, watch, patch] }
+{{- end }}
 - { apiGroups: [keda.sh], resources: [scaledobjects/status], verbs: [patch] }
 - { apiGroups: [keda.sh], resources: [triggerauthentications], verbs: [list, watch] }
 # The current and the desired replicas. For other kinds, grant `get` and `update` of their scale too.
@@ -60,7 +67,7 @@ set of values grants.
 {{- define "podfit.nodeRules" -}}
 # Nodes: their addresses, to connect to their kubelets, and their headroom.
 - { apiGroups: [""], resources: [nodes], verbs: [list, watch] }
-{{- if .Values.scaledObjects.enabled }}
+{{- if ne (include "podfit.replicasMode" .) "off" }}
 # The authentications that triggers in all namespaces can use.
 - { apiGroups: [keda.sh], resources: [clustertriggerauthentications], verbs: [list, watch] }
 {{- end }}

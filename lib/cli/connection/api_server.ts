@@ -99,9 +99,14 @@ export function openUsage(server: ApiServer, { clock, namespaces }: UsageOptions
   };
 }
 
+/** Which ScaledObjects podfit scales: those annotated `podfit.dev/scale: "true"` where KEDA runs too. Clauses: M1. */
+export const REPLICAS_MODES = ["off", "all", "selected"] as const;
+
+export type ReplicasMode = typeof REPLICAS_MODES[number];
+
 /** The flags of the daemon about replicas. */
 interface ReplicasFlags extends Required<Pick<ReplicasSettings, "kedaDeactivation" | "maxDeactivationsPerMinute">> {
-  readonly scaledObjects: boolean;
+  readonly scaledObjects: ReplicasMode;
   readonly clusterObjectNamespace: string;
   readonly clusterCredentialsAnywhere: boolean;
   readonly plainHttpCredentials: boolean;
@@ -135,7 +140,7 @@ export async function createReplicasOptions(
     readonly send: SendToTrigger;
   },
 ): Promise<Pick<DaemonOptions, "replicas">> {
-  if (!options.scaledObjects) return {};
+  if (options.scaledObjects === "off") return {};
   const { createReplicasManager: create } = await import("../../daemon/replicas/manager.ts");
   const { createAskTrigger } = await import("../../triggers/http_trigger.ts");
   const limits = options.maxTriggerAnswer === null ? {} : { maxAnswerBytes: options.maxTriggerAnswer };
@@ -151,6 +156,7 @@ export async function createReplicasOptions(
     clusterObjectNamespace,
     credentialRules,
     ask,
+    isNextToKeda: options.scaledObjects === "selected",
     kedaDeactivation,
     maxDeactivationsPerMinute,
   };

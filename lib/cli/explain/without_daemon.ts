@@ -49,7 +49,10 @@ export async function collectRecords(options: CollectOptions): Promise<readonly 
     if (isEnough(lines)) ending.abort();
   };
   const send = () => Promise.reject(new Error("triggers are not asked without a podfit that runs"));
-  const replicas = await createReplicasOptions({ ...SAFE_REPLICAS_FLAGS, scaledObjects: looksAtReplicas }, {
+  const replicas = await createReplicasOptions({
+    ...SAFE_REPLICAS_FLAGS,
+    scaledObjects: looksAtReplicas ? "all" : "off",
+  }, {
     clock,
     send,
   });

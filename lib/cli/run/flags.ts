@@ -30,7 +30,7 @@ import {
   parseWhole,
 } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";
-import { DEFAULT_CLUSTER_OBJECT_NAMESPACE } from "../connection/api_server.ts";
+import { DEFAULT_CLUSTER_OBJECT_NAMESPACE, REPLICAS_MODES, type ReplicasMode } from "../connection/api_server.ts";
 
 /** A flag with its variable, as --help shows it. */
 export interface FlagRow {
@@ -60,6 +60,14 @@ function required<T>(parse: (written: FlagValue) => T): (written: readonly FlagV
 /** Off unless written. */
 function isOn(written: readonly FlagValue[]): boolean {
   return optional(parseBoolean)(written) ?? false;
+}
+
+/** The flag was once one without a value. */
+function parseReplicasMode(written: FlagValue): ReplicasMode {
+  const text = written.text.toLowerCase();
+  if (["true", "t", "1"].includes(text)) return "all";
+  if (["false", "f", "0", ""].includes(text)) return "off";
+  return parseChoice(written, REPLICAS_MODES);
 }
 
 function toText({ text }: FlagValue): string {
@@ -256,10 +264,13 @@ export const FLAGS = {
   },
   scaledObjects: {
     flag: "--scaled-objects",
-    value: null,
+    value: "[mode]",
     variable: "PODFIT_SCALED_OBJECTS",
-    help: "set replicas as KEDA's ScaledObjects say; never next to a KEDA that runs",
-    parse: isOn,
+    help: "set replicas as KEDA's ScaledObjects say: off; all, which is meant without a mode, where no KEDA runs; or " +
+      'selected, next to KEDA, for objects annotated podfit.dev/scale: "true"',
+    fallback: "off",
+    choices: REPLICAS_MODES,
+    parse: required(parseReplicasMode),
   },
   kedaDeactivation: {
     flag: "--keda-deactivation",

@@ -340,7 +340,7 @@ const NODE_SOURCES: readonly string[] = ["kubelet", "proxy", "auto"];
 function checkReplicas(
   { scaledObjects, node, pod }: RunOptions,
 ): void {
-  if (!scaledObjects || (node === null && pod === null)) return;
+  if (scaledObjects === "off" || (node === null && pod === null)) return;
   const part = pod === null ? `--node ${node}` : `--pod ${pod.namespace}/${pod.name}`;
   throw new StartError(
     `Cannot use --scaled-objects with ${part}: replicas need all pods of a workload; leave it out here (or ` +

@@ -83,7 +83,7 @@ async function runEnabled(shell: RunContext): Promise<void> {
   if (server === null) return;
   findPodAt = createFindPodAt({ client: createClient(server), clock, namespaces: options.namespaces });
   if (options.metricsAuth) checkReader = await openReaderCheck(server, shell);
-  const { scaledObjects } = options;
+  const scaledObjects = options.scaledObjects !== "off";
   const checked = waitForCluster(() => checkCluster(server, options.namespaces, { signal, scaledObjects }), {
     clock,
     random: Math.random,

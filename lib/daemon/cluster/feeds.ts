@@ -10,6 +10,7 @@ import { watchList } from "../../kube/watch.ts";
 import type { WorkloadKind } from "../../model/autoscaler.ts";
 import type { ScaledObjectFacts } from "../../model/scaled_object.ts";
 import type { OperatorLimits } from "../../resources/pod_resource_autoscaler/parse.ts";
+import { isSelected } from "../../resources/scaled_object/adoption.ts";
 import { parseWithoutRun, refuseScaledObject } from "../../resources/scaled_object/scaled_object.ts";
 import {
   type AuthenticationFacts,
@@ -202,6 +203,8 @@ interface SourceTargets {
   readonly disruptions: Pick<Disruptions, "setBudget" | "removeBudget" | "replaceBudgets"> | null;
   /** Absent if podfit does not scale replicas. */
   readonly scaledObjects?: ScaledObjectCache;
+  /** KEDA runs: only selected ScaledObjects are podfit's. */
+  readonly isNextToKeda?: boolean;
   readonly onAutoscalerGone: (facts: AutoscalerFacts) => void;
 }
 
@@ -218,9 +221,12 @@ function listSources(options: SourceTargets, counted: ObjectLimits): readonly Wa
     ...prefixes.map((prefix) => autoscalerSource(options, counted, prefix)),
     ...(isForStatus ? [] : prefixes.flatMap((prefix) => limitSources(options, prefix))),
     ...prefixes.flatMap((prefix) => budgetSources(options, prefix)),
-    ...(options.scaledObjects === undefined
-      ? []
-      : listReplicaSources(options.scaledObjects, { prefixes, limits: options.limits, counted })),
+    ...(options.scaledObjects === undefined ? [] : listReplicaSources(options.scaledObjects, {
+      prefixes,
+      limits: options.limits,
+      isNextToKeda: options.isNextToKeda ?? false,
+      counted,
+    })),
     ...prefixes.map((prefix) => podSource(options, prefix)),
   ] as readonly WatchSource<unknown>[];
 }
@@ -354,27 +360,28 @@ interface ReplicaSourcesContext {
   /** Of namespaced lists. */
   readonly prefixes: readonly string[];
   readonly limits: OperatorLimits;
+  readonly isNextToKeda: boolean;
   readonly counted: ObjectLimits;
 }
 
 /** Authentications and HPAs come before the ScaledObjects that depend on them. */
 function listReplicaSources(
   objects: ScaledObjectCache,
-  { prefixes, limits, counted }: ReplicaSourcesContext,
+  { prefixes, limits, isNextToKeda, counted }: ReplicaSourcesContext,
 ): readonly WatchSource<unknown>[] {
   return [
     authenticationSource(objects, { kind: "ClusterTriggerAuthentication", prefix: "", counted }),
     ...prefixes.flatMap((prefix) => [
       authenticationSource(objects, { kind: "TriggerAuthentication", prefix, counted }),
       hpaSource(objects, prefix),
-      objectSource(objects, { prefix, limits, counted }),
+      objectSource(objects, { prefix, limits, isNextToKeda, counted }),
     ]),
   ] as readonly WatchSource<unknown>[];
 }
 
 function objectSource(
   objects: ScaledObjectCache,
-  { prefix, limits, counted }: Omit<ReplicaSourcesContext, "prefixes"> & { readonly prefix: string },
+  { prefix, limits, isNextToKeda, counted }: Omit<ReplicaSourcesContext, "prefixes"> & { readonly prefix: string },
 ): WatchSource<Seen<ScaledObjectFacts>> {
   const namespace = toNamespace(prefix);
   return createLimitedSource<ScaledObjectFacts>({
@@ -383,7 +390,8 @@ function objectSource(
     namespace,
     path: `${KEDA_API_PATH}${prefix}/scaledobjects`,
     counted,
-    parse: (object) => limitScaledObject(parseWithoutRun(object), limits),
+    parse: (object) => limitScaledObject(parseWithoutRun(object, { isNextToKeda }), limits),
+    isForeign: (object) => isNextToKeda && !isSelected(object),
     refuse: (facts, problems) => ({ ...refuseScaledObject(facts, problems), warnings: [] }),
     find: (key) => objects.find(key),
     list: () => objects.listObjects(namespace),

@@ -30,6 +30,8 @@ interface LimitedSourceOptions<T extends LimitedFacts> extends WatchedList {
   /** `null` = only the size of each object is limited. */
   readonly counted: ObjectLimits | null;
   readonly parse: (object: unknown) => T;
+  /** Objects that are another program's: they count as deleted. */
+  readonly isForeign?: (object: unknown) => boolean;
   /** Returns the object without its settings, with these problems. */
   readonly refuse: (facts: T, problems: readonly Problem[]) => T;
   readonly find: (key: { readonly uid: string; readonly namespace: string; readonly name: string }) => T | null;
@@ -41,6 +43,7 @@ interface LimitedSourceOptions<T extends LimitedFacts> extends WatchedList {
 /** An object as it was parsed, and what its limits need. */
 export interface Seen<T> {
   readonly facts: T;
+  readonly isForeign: boolean;
   readonly createdAt: number;
   readonly bytes: number;
 }
@@ -58,7 +61,7 @@ interface LimitedSource<T> extends WatchedList {
 
 /** Returns a source for the watch. */
 export function createLimitedSource<T extends LimitedFacts>(options: LimitedSourceOptions<T>): LimitedSource<T> {
-  const { kind, resource, namespace, path, counted, parse, refuse, find, list } = options;
+  const { kind, resource, namespace, path, counted, parse, isForeign = () => false, refuse, find, list } = options;
   const waiting = new Lanes<ObjectEntry>();
   let seen = new Set<string>();
   counted?.listen({ kind, namespace }, (entry, problem) => {
@@ -67,8 +70,9 @@ export function createLimitedSource<T extends LimitedFacts>(options: LimitedSour
     else if (facts !== null) options.set(refuse(facts, [problem]));
   });
 
-  function set({ facts, createdAt, bytes }: Seen<T>): void {
+  function set({ facts, isForeign, createdAt, bytes }: Seen<T>): void {
     const { uid, name } = facts;
+    if (isForeign) return remove(facts);
     // Another object of this name was deleted, and its table holds one of a name.
     const before = facts.namespace === null ? null : find({ uid, name, namespace: facts.namespace });
     if (before !== null && before.uid !== uid && before.namespace !== null) {
@@ -97,6 +101,7 @@ export function createLimitedSource<T extends LimitedFacts>(options: LimitedSour
       const facts = parse(trim(object, { isTooLarge: problem !== null }));
       return {
         facts: problem === null ? facts : refuse(facts, [problem]),
+        isForeign: isForeign(object),
         createdAt: findCreatedAt(object),
         bytes: problem === null ? bytes : RECORD_BYTES,
       };
@@ -104,7 +109,7 @@ export function createLimitedSource<T extends LimitedFacts>(options: LimitedSour
     listing: {
       begin: () => void (seen = new Set()),
       add(one) {
-        seen.add(one.facts.uid);
+        if (!one.isForeign) seen.add(one.facts.uid);
         set(one);
       },
     },

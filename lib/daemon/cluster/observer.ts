@@ -42,6 +42,8 @@ interface ObserverOptions {
   readonly maxContenders?: number;
   /** ScaledObjects, their authentications and HPAs are watched. */
   readonly seesReplicas?: boolean;
+  /** KEDA runs: only selected ScaledObjects are podfit's. */
+  readonly isNextToKeda?: boolean;
   /** PodDisruptionBudgets are neither watched nor respected. */
   readonly ignoresDisruptionBudgets?: boolean;
   readonly clock: Clock;

@@ -13,6 +13,7 @@ import {
   type OperatorLimits,
   parseAutoscaler,
 } from "../../resources/pod_resource_autoscaler/parse.ts";
+import type { HpaMetric } from "../../resources/scaled_object/adoption.ts";
 import { parseAmount } from "../../units/quantity.ts";
 import { parseSelector } from "../../units/selector.ts";
 import type { AutoscalerFacts, NodeFacts, WorkloadFacts } from "./facts.ts";
@@ -103,6 +104,8 @@ export interface HpaFacts {
   readonly maxReplicas: number;
   /** status.desiredReplicas; `null` before it is set. */
   readonly desiredReplicas: number | null;
+  /** The external metrics of an HPA that has an owner. */
+  readonly metrics: readonly HpaMetric[];
 }
 
 /** Identifies a target. The API version does not count: all versions of one group are the same kind. */
@@ -128,7 +131,21 @@ export function parseHpa({ metadata = {}, spec, status }: HorizontalPodAutoscale
     minReplicas: spec?.minReplicas ?? 1,
     maxReplicas: spec?.maxReplicas ?? 1,
     desiredReplicas: status?.desiredReplicas ?? null,
+    metrics: metadata.ownerReferences === undefined ? [] : listExternalMetrics(spec?.metrics ?? []),
   };
+}
+
+/** More than a ScaledObject may have triggers. */
+const MAX_HPA_METRICS = 64;
+
+function listExternalMetrics(
+  metrics: NonNullable<NonNullable<HorizontalPodAutoscaler["spec"]>["metrics"]>,
+): readonly HpaMetric[] {
+  return metrics.slice(0, MAX_HPA_METRICS).flatMap(({ external }) => {
+    if (external === undefined) return [];
+    const { metric: { name }, target: { type, averageValue, value } } = external;
+    return [{ name, type, target: String(averageValue ?? value ?? "") }];
+  });
 }
 
 /** Returns the group of an apiVersion: `apps` for `apps/v1`, empty for `v1`. */

@@ -189,7 +189,7 @@ export function toTargetRef({ apiVersion, kind, name }: Target): TargetRef {
 /** Returns whether the HPA blocks the same objects as before, with the same message. */
 function isSameHpaTarget(a: HpaFacts, b: HpaFacts): boolean {
   return toTargetKey(a.target) === toTargetKey(b.target) && a.isCheckDisabled === b.isCheckDisabled &&
-    a.owners.join() === b.owners.join();
+    a.owners.join() === b.owners.join() && isDeepEqual(a.metrics, b.metrics);
 }
 
 /**
@@ -213,6 +213,7 @@ function withChangedGeneration(before: ScaledObjectFacts, seen: ScaledObjectFact
 /** Returns whether spec, annotations and deletion are equal. Other finalizers do not count as a change. */
 export function isSameObject(a: ScaledObjectFacts, b: ScaledObjectFacts): boolean {
   return a.generation === b.generation && a.isDeleting === b.isDeleting && a.isPaused === b.isPaused &&
+    isDeepEqual(a.adoption, b.adoption) &&
     isDeepEqual(a.scaledObject?.annotations ?? {}, b.scaledObject?.annotations ?? {}) &&
     a.problems.map(({ message }) => message).join("\n") === b.problems.map(({ message }) => message).join("\n");
 }

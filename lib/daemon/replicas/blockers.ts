@@ -7,6 +7,7 @@ import { listExternalTriggers, type ScaledObject, type ScaledObjectFacts } from 
 import type { HpaFacts } from "../cluster/parse_objects.ts";
 import { type ScaledObjectCache, toTargetRef } from "../cluster/scaled_objects.ts";
 import type { HpaPodSets, PodSet, SelectorIndex } from "../cluster/selector_index.ts";
+import { findAdoptionBlocker, type KeepRecord } from "./adoption.ts";
 import { type Conflict, type DeleteHpa, findConflict } from "./conflicts.ts";
 import type { ScaleClient } from "./scale_client.ts";
 import type { TargetPods } from "./target_pods.ts";
@@ -41,13 +42,14 @@ export interface CheckBlockersContext {
   readonly sets: Pick<SelectorIndex, "setsOf">;
   readonly hpaPods: Pick<HpaPodSets, "refresh">;
   readonly deleteHpa: DeleteHpa;
+  readonly keepRecord: KeepRecord;
   /** In a dry run no HPA is deleted. */
   readonly dryRun: boolean;
 }
 
 /**
  * Returns the first blocker, or what a reconcile needs. It may delete an HPA that is to be transferred. Does not
- * reject. Clauses: R3, R6, R16, R30, R75, R76, R77, R78.
+ * reject. Clauses: R3, R6, R16, R30, R75, R76, R77, R78, M2.
  */
 export async function checkBlockers(
   request: BlockerCheckRequest,
@@ -57,6 +59,12 @@ export async function checkBlockers(
   const { scales, objects, sets, hpaPods } = context;
   const object = scaledObject ?? (isDeleting ? restoring : null);
   if (object === null) return toBlockedResult({ kind: "invalid" });
+  const hpas = objects.listHpasOf(object.namespace, toTargetRef(object.target));
+  const kedas = findAdoptionBlocker(request.facts, hpas);
+  if (kedas !== null) {
+    if (!context.dryRun) await context.keepRecord(request.facts, hpas, signal);
+    return toBlockedResult(kedas);
+  }
   const reading = await scales.get(object, signal);
   if (reading.kind === "obstacle") return toBlockedResult(reading.blocker);
   const set = pods.follow({ selector: reading.selector, object });
@@ -118,8 +126,8 @@ function isSameTarget({ target }: HpaFacts, object: ScaledObject): boolean {
 /** The blocker ends when the authentication appears. Clauses: R16. */
 function findMissingAuthentication(object: ScaledObject, objects: ScaledObjectCache): Blocker | null {
   const { namespace } = object;
-  for (const { authentication: ref } of listExternalTriggers(object)) {
-    if (ref === null) continue;
+  for (const { authentication: ref, isServedByKeda } of listExternalTriggers(object)) {
+    if (ref === null || isServedByKeda) continue;
     const place = ref.kind === "TriggerAuthentication" ? namespace : null;
     const found = objects.findAuthentication({ ...ref, namespace: place });
     if (found === null) return toTriggerFailed(`${ref.kind} "${ref.name}" does not exist: create it`);

@@ -141,8 +141,12 @@ export function createDeleteHpa(
 
 export const FINALIZER = "finalizer.keda.sh";
 
-/** Returns whether the object lacks the finalizer that it needs, or has one that it does not need. Clauses: R57. */
-export function needsFinalizerChange({ finalizers, isDeleting, scaledObject }: ScaledObjectFacts): boolean {
+/**
+ * Returns whether the object lacks the finalizer that it needs, or has one that it does not need. Where KEDA runs, the
+ * finalizer is KEDA's. Clauses: R57, M7.
+ */
+export function needsFinalizerChange({ finalizers, isDeleting, scaledObject, adoption }: ScaledObjectFacts): boolean {
+  if (adoption !== null) return false;
   return !isDeleting && scaledObject !== null && finalizers.includes(FINALIZER) !== scaledObject.restoresReplicas;
 }
 

@@ -16,7 +16,7 @@ import { decideReplicas } from "../../horizontal/decide.ts";
 import { toTransferredNotice } from "../../horizontal/events.ts";
 import { needsTemplate } from "../../horizontal/initial_requests.ts";
 import { SCALING_LOOP_MS } from "../../horizontal/pod_metrics.ts";
-import { seedReplicasState } from "../../horizontal/status.ts";
+import { seedAdoptedState, seedReplicasState } from "../../horizontal/status.ts";
 import type { PodFacts } from "../../model/pod.ts";
 import type {
   Blocker,
@@ -42,7 +42,8 @@ import type { Semaphore } from "../../runtime/limits.ts";
 import type { TriggerReader } from "../../triggers/reader.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import type { HpaFacts } from "../cluster/parse_objects.ts";
-import { isSameObject } from "../cluster/scaled_objects.ts";
+import { isSameObject, toTargetRef } from "../cluster/scaled_objects.ts";
+import { findAdoptionBlocker } from "./adoption.ts";
 import {
   type BlockerCheckResult,
   checkBlockers,
@@ -164,7 +165,9 @@ export class ScaledObjectController {
     this.#reader = reader;
     this.#facts = facts;
     this.#watched = facts;
-    this.#replicasState = seedReplicasState(facts.status, computeWallAheadMs(parts.clock));
+    this.#replicasState = facts.adoption === null
+      ? seedReplicasState(facts.status, computeWallAheadMs(parts.clock))
+      : seedAdoptedState(facts.status);
     this.#earlyCheck = new EarlyScalingCheck({
       clock: parts.clock,
       computeUsage: parts.computeUsage,
@@ -226,7 +229,8 @@ export class ScaledObjectController {
 
   /** The object was removed from the API server. */
   onDeleted(): void {
-    if (!this.#facts.isDeleting) {
+    // An object that was given back to KEDA still exists.
+    if (!this.#facts.isDeleting && this.#facts.adoption === null) {
       this.#facts = { ...this.#facts, isDeleting: true };
       this.#decide({ kind: "deleted", scale: null }, { now: this.#parts.clock.steady() });
     }
@@ -459,6 +463,8 @@ export class ScaledObjectController {
     const { isLeading, canScale } = this.#parts;
     if (this.#hasUnseenChange() || !isLeading() || !canScale(object.namespace)) return false;
     if (this.#awaitsRecord(object)) return false;
+    const hpas = this.#parts.objects.listHpasOf(object.namespace, toTargetRef(object.target));
+    if (findAdoptionBlocker(this.#facts, hpas) !== null) return false;
     const query = { object, set: this.#pods.set, transferredUid: this.#transferredUid };
     return findCurrentConflict(query, this.#parts).blocker === null;
   }
@@ -478,6 +484,7 @@ export class ScaledObjectController {
   async #end(signal: AbortSignal): Promise<void> {
     const { clock, dryRun, setFinalizer } = this.#parts;
     const facts = this.#facts;
+    if (facts.adoption !== null) return this.#pods[Symbol.dispose]();
     const ending = this.#phase.kind === "Ending"
       ? this.#phase
       : { kind: "Ending", startedMs: clock.monotonic(), isRestored: false } as const;

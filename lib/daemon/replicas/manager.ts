@@ -8,7 +8,12 @@ import type { ScaledObjectStatus } from "../../horizontal/status.ts";
 import type { ApiClient } from "../../kube/client.ts";
 import type { SizeInput } from "../../model/decision.ts";
 import type { PodFacts } from "../../model/pod.ts";
-import { listResourceTriggers, type ScaledObjectFacts } from "../../model/scaled_object.ts";
+import {
+  type ExternalTrigger,
+  type KedaSource,
+  listResourceTriggers,
+  type ScaledObjectFacts,
+} from "../../model/scaled_object.ts";
 import type { ReadableState } from "../../model/state.ts";
 import type { CircuitBreaker } from "../../runtime/backoff.ts";
 import { WorkBudget } from "../../runtime/budget.ts";
@@ -18,7 +23,7 @@ import { Semaphore } from "../../runtime/limits.ts";
 import type { Log } from "../../runtime/log.ts";
 import { TaskSet, untilAborted } from "../../runtime/tasks.ts";
 import { createTriggerReader, type TriggerReader } from "../../triggers/reader.ts";
-import type { AskTrigger } from "../../triggers/value.ts";
+import type { AskedSource, AskTrigger, HttpTriggerSource } from "../../triggers/value.ts";
 import { listIpKeys } from "../../units/address.ts";
 import { formatName, type NodeFacts } from "../cluster/facts.ts";
 import type { Observer } from "../cluster/observer.ts";
@@ -31,6 +36,7 @@ import type { AcquirePermit } from "../permits.ts";
 import type { NodePoller } from "../pods/poller.ts";
 import { StatusLoop } from "../status/sweep.ts";
 import { createScaledObjectPatch, StatusWriter } from "../status/writer.ts";
+import { createAskKeda, createKeepRecord, createRemoveConditions } from "./adoption.ts";
 import { createDeleteHpa, createSetFinalizer } from "./conflicts.ts";
 import { type ControllerParts, ScaledObjectController } from "./controller.ts";
 import { DeactivationLimit, getDefaultDeactivations } from "./deactivations.ts";
@@ -58,7 +64,9 @@ export interface ReplicasSettings {
   /** The safe ones by default. */
   readonly credentialRules?: DaemonCredentialRules;
   /** How triggers are asked over the network. */
-  readonly ask: AskTrigger;
+  readonly ask: AskTrigger<HttpTriggerSource>;
+  /** `--scaled-objects=selected`: KEDA runs too. False unless given. Clauses: M1. */
+  readonly isNextToKeda?: boolean;
   /** `--keda-deactivation`; false unless given. */
   readonly kedaDeactivation?: boolean;
   /** `--max-deactivations-per-minute`; without it there is a default. */
@@ -130,7 +138,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     compute,
     list: () => listSnapshots(rows),
     writer: new StatusWriter<ScaledObjectStatus>({
-      patch: createScaledObjectPatch(client),
+      patch: createScaledObjectPatch(client, (key) => objects.find(key)),
       clock,
       random,
       metrics,
@@ -179,6 +187,11 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     sets,
     hpaPods,
     deleteHpa: createDeleteHpa({ client, clock }),
+    keepRecord: createKeepRecord({
+      client,
+      clock,
+      onError: (facts, error) => fail("Cannot write the adoption record of ScaledObject", facts, error),
+    }),
     setFinalizer: createSetFinalizer({
       client,
       clock,
@@ -207,8 +220,17 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
   };
   const countPods = createCountPods(sets);
   const isNodeAddress = createIsNodeAddress(observer.nodes, clock);
+  const askKeda = createAskKeda({ client, clock });
+  const removeConditions = createRemoveConditions({
+    client,
+    clock,
+    onError: (facts, error) => fail("Cannot remove podfit's conditions of ScaledObject", facts, error),
+  });
+  const removals = new Set<Promise<void>>();
+  const ended = new AbortController();
   const limitQueries = createQueryLimits({
-    ask: (trigger, asked) => settings.ask(trigger, { ...asked, isNodeAddress }),
+    ask: (trigger, asked) =>
+      isKedas(trigger) ? askKeda(trigger, asked) : settings.ask(trigger as HttpTrigger, { ...asked, isNodeAddress }),
     clock,
     random,
     compute,
@@ -269,6 +291,9 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
       tasks.stop(facts.uid);
       row.pods[Symbol.dispose]();
       sink.onGone(facts);
+      if (facts.adoption === null || facts.isDeleting || dryRun) return;
+      const removal = removeConditions(facts, ended.signal).finally(() => removals.delete(removal));
+      removals.add(removal);
     },
     onRelatedChange({ uid }) {
       const row = rows.get(uid);
@@ -284,6 +309,8 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     await using _tasks = tasks;
     using _subscription = objects.subscribe(listener);
     await untilAborted(signal);
+    ended.abort();
+    await Promise.all(removals);
   }
 
   // A dry run writes statuses too, as it does for autoscalers.
@@ -328,6 +355,14 @@ export function createIsNodeAddress(
     }
     return listIpKeys(address).some((key) => known.has(key));
   };
+}
+
+type HttpTrigger = ExternalTrigger & { readonly source: HttpTriggerSource };
+
+function isKedas(
+  trigger: ExternalTrigger & { readonly source: AskedSource },
+): trigger is ExternalTrigger & { readonly source: KedaSource } {
+  return trigger.source.kind === "keda";
 }
 
 function* listSnapshots(rows: ReadonlyMap<string, ControllerRow>): Generator<ScaledObjectSnapshot> {

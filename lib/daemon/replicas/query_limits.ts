@@ -124,6 +124,7 @@ export function createQueryLimits(options: QueryLimitsOptions): (namespace: stri
 type AskedTrigger = ExternalTrigger & { readonly source: AskedSource };
 
 function toOrigin({ source }: AskedTrigger): string {
+  if (source.kind === "keda") return "external.metrics.k8s.io";
   return URL.parse(source.kind === "prometheus" ? source.serverAddress : source.url)?.origin ?? "";
 }
 

@@ -6,13 +6,7 @@ import { findBlockerReason } from "../../horizontal/lifecycle.ts";
 import { type ScaledObjectStatus, toScaledObjectStatus } from "../../horizontal/status.ts";
 import type { ReplicasInput, ReplicasOutcome, ReplicasReport, TriggerReport } from "../../model/replicas_decision.ts";
 import type { ReplicasState } from "../../model/replicas_state.ts";
-import type {
-  ExternalTrigger,
-  ExternalType,
-  ScaledObject,
-  ScaledObjectFacts,
-  Trigger,
-} from "../../model/scaled_object.ts";
+import type { ExternalTrigger, ScaledObject, ScaledObjectFacts, Trigger } from "../../model/scaled_object.ts";
 import { type Clock, computeWallAheadMs } from "../../runtime/clock.ts";
 import type { RunQueued } from "../../runtime/event_loop.ts";
 import type { Log, LogFields } from "../../runtime/log.ts";
@@ -20,7 +14,7 @@ import { formatName } from "../cluster/facts.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import type { ReplicaMetrics, TriggerName } from "../metrics/metrics.ts";
 import type { SweepOptions } from "../status/sweep.ts";
-import type { StatusWriter, SweepContext } from "../status/writer.ts";
+import { pickOwnStatus, type StatusWriter, type SweepContext } from "../status/writer.ts";
 
 /** One decision about one object. */
 export interface ReplicasEvaluation {
@@ -209,7 +203,8 @@ export class ReplicasSweep {
     const before = this.#settled.get(facts.uid);
     if (state === null || (before?.facts === facts && before.state === state && !context.isLast)) return null;
     const status = toScaledObjectStatus(facts, state, computeWallAheadMs(this.#options.clock));
-    const writing = this.#options.writer.write({ object: facts, isStale: false, status }, context);
+    const object = facts.adoption === null ? facts : { ...facts, status: pickOwnStatus(facts.status) };
+    const writing = this.#options.writer.write({ object, isStale: false, status }, context);
     if (writing === null) this.#settled.set(facts.uid, snapshot);
     return writing instanceof Promise ? writing : null;
   }
@@ -275,14 +270,14 @@ function toReportFields(
 }
 
 /** KEDA's label `scaler` for a trigger without a name: the Go type of the scaler. */
-const SCALERS: Readonly<Record<ExternalType | "cpu" | "memory", string>> = {
-  cpu: "cpuMemoryScaler",
-  memory: "cpuMemoryScaler",
-  cron: "cronScaler",
-  "kubernetes-workload": "kubernetesWorkloadScaler",
-  "metrics-api": "metricsAPIScaler",
-  prometheus: "prometheusScaler",
-};
+const SCALERS: ReadonlyMap<string, string> = new Map([
+  ["cpu", "cpuMemoryScaler"],
+  ["memory", "cpuMemoryScaler"],
+  ["cron", "cronScaler"],
+  ["kubernetes-workload", "kubernetesWorkloadScaler"],
+  ["metrics-api", "metricsAPIScaler"],
+  ["prometheus", "prometheusScaler"],
+]);
 
 function recordEvaluation(
   { before, input, outcome, tookMs, lateMs }: ReplicasEvaluation,
@@ -331,7 +326,8 @@ function toReportName(facts: ScaledObjectFacts, { index, metricName, type }: Tri
 }
 
 function toTriggerName({ namespace, name }: ScaledObjectFacts, trigger: Trigger, metric: string): TriggerName {
-  return { namespace, name, metric, scaler: trigger.name ?? SCALERS[trigger.type], index: trigger.index };
+  const scaler = trigger.name ?? SCALERS.get(trigger.type) ?? `${trigger.type}Scaler`;
+  return { namespace, name, metric, scaler, index: trigger.index };
 }
 
 function findTrigger(object: ScaledObject | null, index: number): Trigger | null {

@@ -2,9 +2,10 @@
  * Writes the status of an object with one merge patch when it differs from the stored one. Failed writes are retried
  * with growing waits. Changes of texts alone are written less and less often.
  */
-import type { ScaledObjectStatus } from "../../horizontal/status.ts";
+import { isOwnCondition, type ScaledObjectStatus } from "../../horizontal/status.ts";
 import { type ApiClient, MERGE } from "../../kube/client.ts";
 import { ApiError, toApiError } from "../../kube/errors.ts";
+import type { ScaledObjectFacts } from "../../model/scaled_object.ts";
 import type { AutoscalerStatus, Condition } from "../../resources/pod_resource_autoscaler/status.ts";
 import { backoffMs, type CircuitBreaker } from "../../runtime/backoff.ts";
 import type { Clock } from "../../runtime/clock.ts";
@@ -165,8 +166,8 @@ export class StatusWriter<Status extends object> {
     const isRefused = error instanceof ApiError && error.code < 500 && error.code !== 429;
     this.#putOff(memory, isRefused ? REFUSED_MAX_MS : RETRY_MAX_MS);
     if (!(error instanceof ApiError)) this.#unansweredAtMs.set(autoscaler.namespace, this.#options.clock.monotonic());
-    // The object was deleted; the watch will report it.
-    else if (error.code === 404) return;
+    // The object was deleted, or has changed since it was read; the watch will report it.
+    else if (error.code === 404 || error.code === 409) return;
     metrics.failed(autoscaler.namespace, "StatusWrite");
     const reason = error instanceof ApiError ? String(error.code) : "NoAnswer";
     onTrouble({
@@ -238,6 +239,7 @@ interface PatchedStatus<Status> {
 interface ObjectName {
   readonly namespace: string;
   readonly name: string;
+  readonly uid: string;
 }
 
 /** Sends `change`, a merge patch of the status. Rejects if no answer arrives. */
@@ -258,17 +260,43 @@ export function createAutoscalerPatch({ autoscalers }: Pick<ApiClient, "autoscal
     );
 }
 
-/** Returns a function that patches the status of ScaledObjects. */
+/**
+ * Returns a function that patches the status of ScaledObjects. Where KEDA writes the same status, only podfit's own
+ * conditions are replaced, and the resourceVersion guards those of the others. Clauses: M7.
+ */
 export function createScaledObjectPatch(
   { scaledObjects }: Pick<ApiClient, "scaledObjects">,
+  find: (object: { readonly namespace: string; readonly uid: string }) => ScaledObjectFacts | null,
 ): PatchStatus<ScaledObjectStatus> {
-  return async (object, change, signal) =>
-    toPatched(
-      await scaledObjects.PATCH(
-        "/apis/keda.sh/v1alpha1/namespaces/{namespace}/scaledobjects/{name}/status",
-        { params: toParams(object), body: { status: change as never }, signal },
-      ),
+  return async (object, change, signal) => {
+    const facts = find(object);
+    const isShared = facts !== null && facts.adoption !== null;
+    const answer = await scaledObjects.PATCH(
+      "/apis/keda.sh/v1alpha1/namespaces/{namespace}/scaledobjects/{name}/status",
+      {
+        params: toParams(object),
+        body: (isShared ? toSharedPatch(facts, change) : { status: change }) as never,
+        signal,
+      },
     );
+    const patched = toPatched<ScaledObjectStatus>(answer);
+    return isShared ? { ...patched, status: pickOwnStatus(patched.status) } : patched;
+  };
+}
+
+function toSharedPatch({ resourceVersion, status }: ScaledObjectFacts, change: unknown): unknown {
+  const own = isRecord(change) && Array.isArray(change["conditions"]) ? change["conditions"] : [];
+  const kept = listConditions(status).filter((one) => !isOwnCondition(one));
+  return { metadata: { resourceVersion }, status: { conditions: [...kept, ...own] } };
+}
+
+function listConditions(status: unknown): readonly unknown[] {
+  return isRecord(status) && Array.isArray(status["conditions"]) ? status["conditions"] : [];
+}
+
+/** Returns the part of a status that is podfit's where KEDA writes the rest. Clauses: M7. */
+export function pickOwnStatus(status: unknown): ScaledObjectStatus {
+  return { conditions: listConditions(status).filter(isOwnCondition) as ScaledObjectStatus["conditions"] };
 }
 
 function toParams({ namespace, name }: ObjectName) {

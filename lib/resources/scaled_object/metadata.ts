@@ -4,6 +4,7 @@
  * The parsers of all types of triggers use this, and return a ParsedSource.
  */
 import type { TriggerSource } from "../../model/scaled_object.ts";
+import type { AdoptedTriggers } from "./adoption.ts";
 import type { Fields, Findings } from "../../units/fields.ts";
 import { parseGoBoolean, parseGoInteger, parseJsonNumber, toMilli } from "../../units/numbers.ts";
 import { parseDuration } from "../../units/time.ts";
@@ -188,6 +189,8 @@ export interface TriggersContext {
   readonly findings: Findings;
   /** A formula replaces the external triggers: then some need no target. */
   readonly hasFormula: boolean;
+  /** The object's name, and what KEDA measures for it; `null` = KEDA has no part in it. */
+  readonly adopted: AdoptedTriggers & { readonly object: string } | null;
 }
 
 export interface TriggerContext extends TriggersContext {

@@ -16,6 +16,7 @@ import {
 import { parseGoBoolean, parseGoInteger } from "../../units/numbers.ts";
 import { parseTime } from "../../units/time.ts";
 import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
+import { isSelected, KEDA_PAUSED, parseAdoptedTriggers, toAdoption } from "./adoption.ts";
 import { tryFormula } from "./advanced.ts";
 import { DEFAULT_REPLICAS, parseScaleTarget, parseScalingSpec, type Spec } from "./spec.ts";
 
@@ -24,7 +25,7 @@ import { DEFAULT_REPLICAS, parseScaleTarget, parseScalingSpec, type Spec } from 
  * throws. Clauses: R2, R3, R60.
  */
 export function parseScaledObject(object: unknown): ScaledObjectFacts {
-  return checkFormulaRun(parseWithoutRun(object));
+  return checkFormulaRun(parseWithoutRun(object, { isNextToKeda: isSelected(object) }));
 }
 
 /** Returns the object, or an invalid one if its formula fails with every trigger at -1. Never throws. Clauses: R60. */
@@ -46,11 +47,14 @@ export function refuseScaledObject(facts: ScaledObjectFacts, problems: readonly 
 
 /**
  * As `parseScaledObject`, but it compiles the formula and does not run it: a watch parses every object of the cluster in
- * one go.
+ * one go. `isNextToKeda`: KEDA runs, and measures what podfit cannot.
  * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_types.go
- * Clauses: R2, R3.
+ * Clauses: R2, R3, M3.
  */
-export function parseWithoutRun(object: unknown): ScaledObjectFacts {
+export function parseWithoutRun(
+  object: unknown,
+  { isNextToKeda = false }: { readonly isNextToKeda?: boolean } = {},
+): ScaledObjectFacts {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
   if (!isRecord(object)) {
@@ -67,20 +71,28 @@ export function parseWithoutRun(object: unknown): ScaledObjectFacts {
   root.require(["metadata", "spec"]);
   const metadata = root.object("metadata", null);
   const seen = metadata === null ? INVALID_SCALED_OBJECT : parseObjectMetadata(metadata);
-  const annotations = parseAnnotations(metadata);
+  const annotations = parseAnnotations(metadata, isNextToKeda ? "podfit.dev" : "autoscaling.keda.sh");
   const fields = openObject(root, "spec", { known: SPEC_FIELDS, warnings });
-  const { namespace } = seen;
-  const spec = fields === null ? null : parseScalingSpec(fields, { namespace, findings: { problems, warnings } });
-  const { uid, name, generation, createdAt } = seen;
+  const { uid, namespace, name, generation, createdAt } = seen;
+  const known = isNextToKeda ? parseAdoptedTriggers(object) : null;
+  const adopted = known && { ...known, object: name };
+  const spec = fields === null
+    ? null
+    : parseScalingSpec(fields, { namespace, findings: { problems, warnings }, adopted });
   const isValid = spec !== null && problems.length === 0;
   const own = { uid, namespace, name, generation, createdAt, annotations };
   return {
     ...seen,
-    scaledObject: isValid ? { ...own, ...spec } : null,
-    restoring: isValid ? null : parseRestoring(object["spec"], own),
+    // Where KEDA runs, it restores replicas, keeps the finalizer and takes HPAs over.
+    scaledObject: isValid ? { ...own, ...spec, ...(isNextToKeda && { restoresReplicas: false }) } : null,
+    restoring: isValid || isNextToKeda ? null : parseRestoring(object["spec"], own),
     problems,
     warnings,
     isPaused: annotations.isPaused,
+    adoption: known && toAdoption(known, {
+      isKedaPaused: isKedaPaused(metadata),
+      needsKeda: spec?.triggers.some((one) => one.kind === "external" && one.source.kind === "keda") ?? false,
+    }),
     status: root.get("status"),
   };
 }
@@ -114,6 +126,7 @@ const INVALID_SCALED_OBJECT: ScaledObjectFacts = {
   problems: [],
   warnings: [],
   isPaused: false,
+  adoption: null,
   status: null,
 };
 
@@ -135,31 +148,30 @@ function parseObjectMetadata(metadata: Fields): ScaledObjectFacts {
 }
 
 /**
- * Returns the annotations; `metadata` is `null` if there is none. Problems are reported to it; never throws.
- * Clauses: R51, R55, R56, R76, R77.
+ * Returns the annotations; `metadata` is `null` if there is none. Those about pauses have the prefix of the program
+ * that sets replicas. Problems are reported to it; never throws.
+ * Clauses: R51, R55, R56, R76, R77, M3.
  */
-function parseAnnotations(metadata: Fields | null): Annotations {
+function parseAnnotations(metadata: Fields | null, prefix: "autoscaling.keda.sh" | "podfit.dev"): Annotations {
   const annotations = metadata?.object("annotations", null) ?? null;
   const isTrue = (key: string) => annotations?.get(key) === "true";
-  const replicas = annotations === null ? null : parsePausedReplicas(annotations);
+  const pausedReplicas = `${prefix}/paused-replicas`;
   return {
-    isPaused: isSwitchedOn(annotations, PAUSED) || (annotations?.has(PAUSED_REPLICAS) ?? false),
-    pausedReplicas: replicas,
-    isScaleInPaused: isSwitchedOn(annotations, PAUSED_SCALE_IN),
-    isScaleOutPaused: isSwitchedOn(annotations, PAUSED_SCALE_OUT),
+    isPaused: isSwitchedOn(annotations, `${prefix}/paused`) || (annotations?.has(pausedReplicas) ?? false),
+    pausedReplicas: annotations === null ? null : parsePausedReplicas(annotations, pausedReplicas),
+    isScaleInPaused: isSwitchedOn(annotations, `${prefix}/paused-scale-in`),
+    isScaleOutPaused: isSwitchedOn(annotations, `${prefix}/paused-scale-out`),
     isForcedActive: isSwitchedOn(annotations, FORCE_ACTIVATION),
-    transfersHpa: isTrue(TRANSFER),
+    transfersHpa: prefix !== "podfit.dev" && isTrue(TRANSFER),
     ignoresHpas: isTrue(OWNERSHIP),
   };
 }
 
-const PAUSED = "autoscaling.keda.sh/paused";
-
-const PAUSED_REPLICAS = "autoscaling.keda.sh/paused-replicas";
-
-const PAUSED_SCALE_IN = "autoscaling.keda.sh/paused-scale-in";
-
-const PAUSED_SCALE_OUT = "autoscaling.keda.sh/paused-scale-out";
+/** With a number of paused replicas KEDA sets them itself. Clauses: M2. */
+function isKedaPaused(metadata: Fields | null): boolean {
+  const annotations = metadata?.object("annotations", null) ?? null;
+  return isSwitchedOn(annotations, KEDA_PAUSED) && annotations?.has(`${KEDA_PAUSED}-replicas`) === false;
+}
 
 const FORCE_ACTIVATION = "autoscaling.keda.sh/force-activation";
 
@@ -174,13 +186,13 @@ function isSwitchedOn(annotations: Fields | null, key: string): boolean {
   return typeof value !== "string" || (parseGoBoolean(value) ?? true);
 }
 
-function parsePausedReplicas(annotations: Fields): number | null {
-  if (!annotations.has(PAUSED_REPLICAS)) return null;
-  const value = annotations.get(PAUSED_REPLICAS);
+function parsePausedReplicas(annotations: Fields, key: string): number | null {
+  if (!annotations.has(key)) return null;
+  const value = annotations.get(key);
   const replicas = typeof value === "string" ? parseGoInteger(value, 32) : null;
   if (replicas !== null && replicas >= 0n) return Number(replicas);
   const message = `Cannot use ${quote(value)} as number of paused replicas: must be an integer, 0 or more, in quotes`;
-  annotations.report(PAUSED_REPLICAS, message);
+  annotations.report(key, message);
   return null;
 }
 

@@ -7,8 +7,8 @@ import { type Fallback, FALLBACK_BEHAVIORS, type ScaledObject, type Target } fro
 import { ANY_TEXT, type Fields, type Findings, NAME_RULE, openObject } from "../../units/fields.ts";
 import { addProblem, type Problem } from "../../units/untrusted.ts";
 import { parseAdvanced, usesModifiers } from "./advanced.ts";
-import { isResourceType } from "./metadata.ts";
-import { parseTriggers } from "./triggers.ts";
+import { isResourceType, type TriggersContext } from "./metadata.ts";
+import { parseTriggers, toKedaFormula } from "./triggers.ts";
 
 /** The result of the spec. */
 export type Spec = Omit<ScaledObject, "uid" | "namespace" | "name" | "generation" | "createdAt" | "annotations">;
@@ -16,21 +16,28 @@ export type Spec = Omit<ScaledObject, "uid" | "namespace" | "name" | "generation
 interface SpecContext {
   readonly namespace: string;
   readonly findings: Findings;
+  readonly adopted: TriggersContext["adopted"];
 }
 
 /** Returns the spec; `null` if the target is missing. Problems go to the findings; never throws. Clauses: R4. */
-export function parseScalingSpec(spec: Fields, { namespace, findings }: SpecContext): Spec | null {
+export function parseScalingSpec(spec: Fields, { namespace, findings, adopted }: SpecContext): Spec | null {
   const { warnings } = findings;
   spec.require(["scaleTargetRef", "triggers"]);
   const target = parseScaleTarget(spec, warnings);
   const replicas = parseReplicas(spec);
   const hasFormula = usesModifiers(spec);
-  const { triggers, types, names, hasCached } = parseTriggers(spec, { namespace, findings, hasFormula });
+  const { triggers, types, names, hasCached } = parseTriggers(spec, {
+    namespace,
+    findings,
+    hasFormula,
+    adopted,
+  });
   const advanced = parseAdvanced(spec, { names, warnings });
+  const measured = toKedaFormula(triggers, { formula: advanced.formula, adopted });
   const fallback = parseFallback(spec, { types, hasFormula, warnings });
   if (target !== null) checkResourceTriggers(spec, { types, target, replicas, findings });
   warnOfUnused(spec, { replicas, hasCached, findings });
-  return target === null ? null : { target, ...replicas, fallback, ...advanced, triggers };
+  return target === null ? null : { target, ...replicas, fallback, ...advanced, ...measured };
 }
 
 /** Pods that do not exist cannot be measured: wh:verifyCPUMemoryScalers accepts two kinds. */

@@ -5,14 +5,19 @@
  */
 import {
   type AuthenticationRef,
+  COMPOSITE_METRIC_NAME,
   EXTERNAL_TYPES,
   type ExternalTrigger,
   type ExternalType,
+  type Formula,
   type Trigger,
 } from "../../model/scaled_object.ts";
-import { ANY_TEXT, type Fields, openObject, warnOfUnknown } from "../../units/fields.ts";
-import { quote } from "../../units/untrusted.ts";
+import { ANY_TEXT, type Fields, openFields, openObject, warnOfUnknown } from "../../units/fields.ts";
+import { parseJsonNumber } from "../../units/numbers.ts";
+import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
+import { ACTIVATION_PARAMETERS } from "./keda_activation.ts";
 import { METRICS_API_KEYS, parseMetricsApiSource, parsePrometheusSource, PROMETHEUS_KEYS } from "./http_triggers.ts";
+import type { AdoptedTriggers } from "./adoption.ts";
 import {
   CRON_KEYS,
   parseCronSource,
@@ -65,7 +70,7 @@ export function parseTriggers(spec: Fields, context: TriggersContext): ParsedTri
   reportDuplicateNames(opened);
   return {
     triggers: entries.flatMap((fields, index) => {
-      const trigger = fields === null ? null : parseTrigger(fields, { ...context, index });
+      const trigger = fields === null ? null : parseMeasured(fields, { ...context, index });
       return trigger === null ? [] : [trigger];
     }),
     types: opened.map((fields) => fields.get("type")).filter((type) => typeof type === "string"),
@@ -93,6 +98,106 @@ function reportDuplicateNames(triggers: readonly Fields[]): void {
 function nameOf(fields: Fields): string | null {
   const name = fields.get("name");
   return typeof name === "string" && name !== "" ? name : null;
+}
+
+/**
+ * Returns the trigger as podfit measures it, or, if podfit cannot, as KEDA does. A problem is reported only where KEDA
+ * has no part in the object, or the annotation says that podfit measures. Clauses: M10.
+ */
+function parseMeasured(fields: Fields, context: TriggerContext): Trigger | null {
+  const { adopted, index } = context;
+  if (adopted === null || adopted.measuredBy === "podfit" || isResourceType(fields.get("type"))) {
+    return parseTrigger(fields, context);
+  }
+  const isServedByKeda = adopted.record?.metrics.some((one) => one.index === index) === true && !adopted.isStale;
+  if (adopted.measuredBy === null) {
+    const problems: Problem[] = [];
+    const warnings: Problem[] = [];
+    const again = openFields(fields.values, { path: fields.path, problems, known: null });
+    const trigger = again && parseTrigger(again, { ...context, findings: { problems, warnings } });
+    if (trigger?.kind === "external" && problems.length === 0) {
+      context.findings.warnings.push(...warnings);
+      return { ...trigger, isServedByKeda };
+    }
+  }
+  return parseKedaTrigger(fields, { ...context, adopted });
+}
+
+/** Returns a trigger whose metric, target and type are those of the record. Clauses: M4, M5, M12. */
+function parseKedaTrigger(
+  fields: Fields,
+  { adopted, index }: TriggerContext & { readonly adopted: NonNullable<TriggerContext["adopted"]> },
+): ExternalTrigger | null {
+  fields.require(["type"]);
+  const type = fields.text("type", ANY_TEXT);
+  if (type === null) return null;
+  const metrics = adopted.record?.metrics.filter((one) => one.index === index) ?? [];
+  const [metric] = metrics;
+  return {
+    kind: "external",
+    type,
+    index,
+    name: nameOf(fields),
+    isCached: fields.get("useCachedMetrics") === true,
+    authentication: null,
+    isServedByKeda: true,
+    metricName: metric?.name ?? toMetricName(index, type),
+    metricType: metric?.metricType ?? "AverageValue",
+    targetMilli: metric?.targetMilli ?? null,
+    activation: findActivation(type, fields.get("metadata")),
+    source: { kind: "keda", object: adopted.object, problem: findRecordProblem(adopted, metrics.length) },
+  };
+}
+
+/** Says why KEDA cannot be asked for a trigger with so many metrics in the record; `null` = it can. */
+function findRecordProblem({ record, problem, isStale }: AdoptedTriggers, metrics: number): string | null {
+  if (problem !== null) return `${problem}; run "podfit adopt" again`;
+  if (record === null) return 'no record says what KEDA asks for it; run "podfit adopt"';
+  if (isStale) return 'the triggers have changed since the object was adopted; run "podfit adopt" again';
+  if (metrics === 0) return 'the record has no metric of this trigger; run "podfit adopt" again';
+  if (metrics === 1) return null;
+  return `KEDA has ${metrics} metrics for it, and podfit can use one; give this object back with "podfit release"`;
+}
+
+/** Returns the value above which a trigger is active: of several parameters the first that is given. Clauses: M12. */
+function findActivation(type: string, metadata: unknown): number {
+  const parameters = ACTIVATION_PARAMETERS.get(type) ?? [];
+  for (const [name] of parameters) {
+    const given = isRecord(metadata) && Object.hasOwn(metadata, name) ? metadata[name] : null;
+    const value = typeof given === "string" ? parseJsonNumber(given.trim()) : null;
+    if (value !== null) return value;
+  }
+  return parameters[0]?.[1] ?? 0;
+}
+
+/**
+ * With a formula KEDA computes the result, so all external triggers become one metric, unless podfit measures each of
+ * them. Clauses: M4.
+ */
+export function toKedaFormula(
+  triggers: readonly Trigger[],
+  { formula, adopted }: { readonly formula: Formula | null; readonly adopted: TriggersContext["adopted"] },
+): { readonly triggers: readonly Trigger[]; readonly formula: Formula | null } {
+  const isKedas = triggers.some((one) => one.kind === "external" && one.source.kind === "keda");
+  if (adopted === null || formula === null || !isKedas) return { triggers, formula };
+  const metrics = adopted.record?.metrics.filter(({ index }) => index === null) ?? [];
+  const [metric] = metrics;
+  const first = triggers.find(({ kind }) => kind === "external");
+  const composite: ExternalTrigger = {
+    kind: "external",
+    type: "composite",
+    index: first?.index ?? 0,
+    name: null,
+    isCached: false,
+    authentication: null,
+    isServedByKeda: true,
+    metricName: metric?.name ?? COMPOSITE_METRIC_NAME,
+    metricType: metric?.metricType ?? formula.metricType,
+    targetMilli: metric?.targetMilli ?? formula.targetMilli,
+    activation: formula.activationTarget,
+    source: { kind: "keda", object: adopted.object, problem: findRecordProblem(adopted, metrics.length) },
+  };
+  return { triggers: [...triggers.filter(({ kind }) => kind === "resource"), composite], formula: null };
 }
 
 /**
@@ -156,6 +261,7 @@ function parseExternalTrigger(fields: Fields, { type, common, ...context }: Exte
     type,
     index,
     ...common,
+    isServedByKeda: false,
     metricName: toMetricName(index, metric),
     metricType: metricType ?? "AverageValue",
     targetMilli,

@@ -33,7 +33,7 @@ const DEFAULTS: RunOptions = {
   },
   maxContenders: 16,
   ignoreDisruptionBudgets: false,
-  scaledObjects: false,
+  scaledObjects: "off",
   kedaDeactivation: false,
   maxDeactivationsPerMinute: null,
   maxTriggerAnswer: null,
@@ -107,7 +107,7 @@ Deno.test("each flag and its variable mean the same", async () => {
     ["maxObjectBytesPerNamespace", "0", { limits: { ...DEFAULTS.limits, objects: { ...OBJECTS, maxBytes: null } } }],
     ["maxUnavailable", "50%", { limits: { ...DEFAULTS.limits, maxUnavailable: { kind: "percent", percent: 50 } } }],
     ["ignoreDisruptionBudgets", null, { ignoreDisruptionBudgets: true }],
-    ["scaledObjects", null, { scaledObjects: true }],
+    ["scaledObjects", "selected", { scaledObjects: "selected" }],
     ["kedaDeactivation", null, { kedaDeactivation: true }],
     ["maxDeactivationsPerMinute", "30", { maxDeactivationsPerMinute: 30 }],
     ["clusterObjectNamespace", "ops", { clusterObjectNamespace: "ops" }],
@@ -177,9 +177,9 @@ Deno.test("a variable of true or false is read as such, whatever its flag does",
 });
 
 Deno.test("replicas are set only where somebody says so, and by a podfit that sees whole workloads (R1)", async () => {
-  assertEquals((await read([], {})).scaledObjects, false);
-  assertEquals((await read([], { PODFIT_SCALED_OBJECTS: "false" })).scaledObjects, false);
-  assertEquals((await read(["--scaled-objects", "--namespace=a"], {})).scaledObjects, true);
+  assertEquals((await read([], {})).scaledObjects, "off");
+  assertEquals((await read([], { PODFIT_SCALED_OBJECTS: "false" })).scaledObjects, "off");
+  assertEquals((await read(["--scaled-objects", "--namespace=a"], {})).scaledObjects, "all");
   const why = "replicas need all pods of a workload; leave it out here (or PODFIT_SCALED_OBJECTS), and give it to a " +
     "podfit without --node and --pod";
   const sidecar = { PODFIT_POD: "shop/web-1", PODFIT_STATS_SOURCE: "metrics-api" };
@@ -190,7 +190,7 @@ Deno.test("replicas are set only where somebody says so, and by a podfit that se
   for (const [part, env] of cases) {
     const refused = () => read([], { ...env, PODFIT_SCALED_OBJECTS: "true" });
     await assertRejects(refused, StartError, `Cannot use --scaled-objects with ${part}: ${why}`);
-    assertEquals((await read([], env)).scaledObjects, false);
+    assertEquals((await read([], env)).scaledObjects, "off");
   }
 });
 

@@ -32,9 +32,9 @@ Deno.test("podfit help COMMAND prints what COMMAND --help prints", async () => {
 
 Deno.test("createReplicasOptions() hands replicas on only where they are asked for, with the rules of the flags (R1, R16)", async () => {
   const shell = { clock: systemClock, send: () => Promise.reject(new Error("asked")) };
-  assertEquals(await createReplicasOptions({ ...SAFE_REPLICAS_FLAGS, scaledObjects: false }, shell), {});
+  assertEquals(await createReplicasOptions({ ...SAFE_REPLICAS_FLAGS, scaledObjects: "off" }, shell), {});
   const read = async (flags: Partial<typeof SAFE_REPLICAS_FLAGS>) => {
-    const { replicas } = await createReplicasOptions({ ...SAFE_REPLICAS_FLAGS, scaledObjects: true, ...flags }, shell);
+    const { replicas } = await createReplicasOptions({ ...SAFE_REPLICAS_FLAGS, scaledObjects: "all", ...flags }, shell);
     return [replicas?.clusterObjectNamespace, replicas?.credentialRules];
   };
   const safe = { goAnywhere: false, overPlainHttp: false, needLabel: false };

@@ -168,6 +168,7 @@ Deno.test("parseScaledObject() says what it is of an object that is invalid, del
     restoring: null,
     warnings: [],
     isPaused: true,
+    adoption: null,
     status: { conditions: 5 },
   });
 });

@@ -72,6 +72,7 @@ Deno.test("parseScaledObject() reads cron with its target of 1 (R11)", () => {
     targetMilli: 1000n,
     activation: 0,
     isCached: false,
+    isServedByKeda: false,
     authentication: null,
   });
 });
