@@ -6,7 +6,7 @@
 
 /** In the order of one file's text. */
 export function listClauses(contract: string): readonly string[] {
-  return [...contract.matchAll(/^### ([CLR]\d+) /gm)].map((match) => match[1] ?? "");
+  return [...contract.matchAll(/^### ([CLMR]\d+) /gm)].map((match) => match[1] ?? "");
 }
 
 /** The ids of all contracts, in the order of the files' names. Rejects when there is no contract. */
@@ -26,7 +26,7 @@ export function listNamedClauses(source: string): readonly string[] {
 
 /** The ids in a name: `decideSize() holds (C33, C34)`. */
 export function findClauses(name: string): readonly string[] {
-  return name.match(/\b[CLR]\d{1,2}\b/g) ?? [];
+  return name.match(/\b[CLMR]\d{1,2}\b/g) ?? [];
 }
 
 /** Empty for a folder that does not exist. */

@@ -51,7 +51,7 @@ const ASK_NOBODY: AskTrigger = () => Promise.resolve({ kind: "failed", message: 
 export interface ReplicasRunOptions extends PodfitOptions {
   readonly ask?: AskTrigger;
   /** Of how replicas are set. */
-  readonly settings?: Pick<ReplicasSettings, "kedaDeactivation" | "maxDeactivationsPerMinute">;
+  readonly settings?: Pick<ReplicasSettings, "kedaDeactivation" | "maxDeactivationsPerMinute" | "isNextToKeda">;
   /** Hears of each pass, beside `passes`. */
   readonly onPass?: (pass: ReplicasEvaluation) => void;
   /** Of the cluster. */
