@@ -340,7 +340,8 @@ chartTest("the notes say what False in METRICS means where podfit checks certifi
   for (const [isTold, cases] of Object.entries(expected)) {
     for (const values of cases) {
       const notes = await readNotes(values);
-      const found = /If the condition Metrics is False[^]*kind, k3d and kubeadm[^]*--set kubelet\.insecureTls=true$/m.test(notes);
+      const found = /If the condition Metrics is False[^]*kind, k3d and kubeadm[^]*--set kubelet\.insecureTls=true$/m
+        .test(notes);
       assertEquals(String(found), isTold, JSON.stringify(values));
     }
   }

@@ -121,12 +121,14 @@ export const REPLICAS_MEANINGS: Readonly<Record<ReplicasReason, Entry>> = {
   },
   KEDAIsScaling: {
     means: "KEDA scales it",
-    act: "Run `podfit adopt so/NAME`, which pauses the object for KEDA. If it is paused, look whether KEDA's operator runs.",
+    act:
+      "Run `podfit adopt so/NAME`, which pauses the object for KEDA. If it is paused, look whether KEDA's operator runs.",
     alert: "no",
   },
   NoRecord: {
     means: "podfit does not know what KEDA asks of its triggers",
-    act: "Run `podfit release so/NAME` and then `podfit adopt so/NAME`: podfit reads it from KEDA's HPA before the pause.",
+    act:
+      "Run `podfit release so/NAME` and then `podfit adopt so/NAME`: podfit reads it from KEDA's HPA before the pause.",
     alert: "lasting",
   },
 };

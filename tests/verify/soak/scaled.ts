@@ -3,7 +3,7 @@
  * those that the values need.
  */
 import { drawBetween } from "../../../lib/simulate/model/random.ts";
-import type { AskTrigger } from "../../../lib/triggers/value.ts";
+import type { AskTrigger, HttpTriggerSource } from "../../../lib/triggers/value.ts";
 import type { Json } from "../../support/api_objects.ts";
 import type { PlainCluster } from "../chaos/plain_cluster.ts";
 import { putDeployment, putScaledObject, toTrigger } from "../chaos/plain_scaled.ts";
@@ -93,7 +93,7 @@ export class ScaledWorkloads {
   }
 
   /** In place of the network. */
-  readonly ask: AskTrigger = ({ source }) => {
+  readonly ask: AskTrigger<HttpTriggerSource> = ({ source }) => {
     if (this.isFailing) return Promise.resolve({ kind: "failed", message: "nobody is there", isEmpty: false });
     const name = source.kind === "prometheus" ? source.query : new URL(source.url).pathname.slice(1);
     return Promise.resolve({ kind: "value", value: TARGET * this.#findLevel(name), isEmpty: false });
