@@ -204,6 +204,28 @@ chartTest("what triggers ask is let through, with the look-up of its name", asyn
   assertEquals(await egress({ triggerEgress: [rule] }), [...await egress({}), rule, dns]);
 });
 
+chartTest(
+  "podfit may read external.metrics.k8s.io next to KEDA only, and installs no definitions there (M15)",
+  async () => {
+    const find = async (scaledObjects: Values) => {
+      const objects = parseObjects(await renderText({ values: { scaledObjects } }));
+      const rules = objects.filter(({ kind }) => kind === "ClusterRole").flatMap((role) => role["rules"]);
+      return {
+        metrics: rules.filter(({ apiGroups }) => apiGroups.includes("external.metrics.k8s.io")),
+        objects: rules.find(({ resources }) => resources.includes("scaledobjects"))?.verbs,
+        definitions: objects.filter(({ kind }) => kind === "CustomResourceDefinition").length,
+      };
+    };
+    assertEquals(await find({}), { metrics: [], objects: undefined, definitions: 1 });
+    assertEquals(await find({ enabled: true }), { metrics: [], objects: ["list", "watch", "patch"], definitions: 4 });
+    assertEquals(await find({ mode: "selected" }), {
+      metrics: [{ apiGroups: ["external.metrics.k8s.io"], resources: ["*"], verbs: ["get", "list"] }],
+      objects: ["get", "list", "watch", "patch"],
+      definitions: 1,
+    });
+  },
+);
+
 chartTest("records are served by default, and the network policy lets API servers to their port alone", async () => {
   const find = async (values: Values) => {
     const objects = parseObjects(await renderText({ values: { networkPolicy: { enabled: true }, ...values } }));

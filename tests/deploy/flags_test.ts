@@ -108,7 +108,17 @@ const CASES: Readonly<Record<string, readonly [Values, (options: RunOptions) => 
   "scaledObjects": [
     { scaledObjects: { enabled: true, clusterObjectNamespace: "ops" } },
     ({ scaledObjects, clusterObjectNamespace }) => [scaledObjects, clusterObjectNamespace],
-    [true, "ops"],
+    ["all", "ops"],
+  ],
+  "scaledObjects next to KEDA (M1)": [
+    { scaledObjects: { mode: "selected" } },
+    ({ scaledObjects }) => scaledObjects,
+    "selected",
+  ],
+  "scaledObjects, which the mode turns off (M1)": [
+    { scaledObjects: { enabled: true, mode: "off" } },
+    ({ scaledObjects }) => scaledObjects,
+    "off",
   ],
   "scaledObjects.maxTriggerAnswer": [
     { scaledObjects: { enabled: true, maxTriggerAnswer: "512Ki" } },
@@ -123,7 +133,7 @@ const CASES: Readonly<Record<string, readonly [Values, (options: RunOptions) => 
   "scaledObjects, which are off (R1)": [
     { scaledObjects: { clusterObjectNamespace: "ops" } },
     ({ scaledObjects, clusterObjectNamespace }) => [scaledObjects, clusterObjectNamespace],
-    [false, "podfit-credentials"],
+    ["off", "podfit-credentials"],
   ],
   "scaledObjects, as KEDA treats credentials (R16)": [
     { scaledObjects: { enabled: true, clusterCredentialsAnywhere: true, plainHttpCredentials: true } },

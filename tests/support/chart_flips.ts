@@ -68,6 +68,7 @@ const BESIDE: Readonly<Record<string, Values>> = {
     metrics: { auth: true },
   },
   "networkPolicy.triggerEgress": { networkPolicy: { enabled: true } },
+  "scaledObjects.mode=off": { scaledObjects: { enabled: true } },
   "scaledObjects.installDefinitions": { scaledObjects: { enabled: true }, crds: { install: true } },
   "scaledObjects.secretNamespaces": { scaledObjects: { enabled: true } },
   "scaledObjects.clusterObjectNamespace": { scaledObjects: { enabled: true } },
