@@ -3,7 +3,7 @@ import type { ClusterOptions } from "../../lib/embedded/cluster.ts";
 import { createFlightRecorder, type FlightRecorder } from "../../lib/daemon/recorder.ts";
 import { createReplicasManager, type ReplicasSettings } from "../../lib/daemon/replicas/manager.ts";
 import type { ReplicasEvaluation } from "../../lib/daemon/replicas/reports.ts";
-import type { AskTrigger } from "../../lib/triggers/value.ts";
+import type { AskTrigger, HttpTriggerSource } from "../../lib/triggers/value.ts";
 import type { Json } from "./api_objects.ts";
 import { ClusterRun, type PodfitOptions, type PodfitRun } from "./cluster_run.ts";
 import { WHOLE_CLUSTER } from "../../lib/daemon/cluster/facts.ts";
@@ -61,7 +61,7 @@ export interface ReplicasRunOptions extends PodfitOptions {
 }
 
 /** Replicas that are set by what `ask` says. */
-export function replicasBy(ask: AskTrigger): ReplicasSettings {
+export function replicasBy(ask: AskTrigger<HttpTriggerSource>): ReplicasSettings {
   return { create: createReplicasManager, clusterObjectNamespace: "podfit", ask };
 }
 
