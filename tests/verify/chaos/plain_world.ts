@@ -4,7 +4,7 @@ import { parseAmount } from "../../../lib/units/quantity.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { TestApiServer } from "../../support/api_server.ts";
-import type { AskTrigger } from "../../../lib/triggers/value.ts";
+import type { AskTrigger, HttpTriggerSource } from "../../../lib/triggers/value.ts";
 import { replicasBy } from "../../support/replicas_run.ts";
 import { PlainCluster } from "./plain_cluster.ts";
 import { defineKeda, enactScales } from "./plain_scaled.ts";
@@ -27,7 +27,7 @@ export interface PlainWorldOptions extends WireListener {
   /** In place of a kubelet's answer; `null` lets it answer. */
   readonly spoil?: (node: string) => SummaryAnswer | null;
   /** Creates ScaledObjects, and answers for their triggers; without it there are none. */
-  readonly scaled?: { readonly fill: (cluster: PlainCluster) => void; readonly ask: AskTrigger };
+  readonly scaled?: { readonly fill: (cluster: PlainCluster) => void; readonly ask: AskTrigger<HttpTriggerSource> };
 }
 
 const BOUNDS = { min: 20, max: 900 };
