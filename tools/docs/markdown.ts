@@ -58,7 +58,8 @@ export function listAnchors(text: string): readonly string[] {
   return [...headings, ...[...text.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, id = ""]) => id)];
 }
 
-function toAnchor(title: string): string {
+/** Returns the anchor of a heading, as GitHub makes it. */
+export function toAnchor(title: string): string {
   const text = title.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll(/[`*]/g, "");
   return text.trim().toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, "").replaceAll(/\s/g, "-");
 }
