@@ -10,6 +10,9 @@ import { SIZE_MEANINGS } from "../../lib/model/meanings/sizes.ts";
 import { AUTOSCALER_REASONS, BLOCK_REASONS, HOLD_REASONS, NOTICES, RESIZE_REASONS } from "../../lib/model/reasons.ts";
 import { REPLICAS_NOTICES, REPLICAS_REASONS } from "../../lib/model/replicas_decision.ts";
 import { CONDITION_TYPES } from "../../lib/model/replicas_state.ts";
+import { EXTERNAL_TYPES, type ExternalType } from "../../lib/model/scaled_object.ts";
+import { METRICS_API_KEYS, PROMETHEUS_KEYS } from "../../lib/resources/scaled_object/http_triggers.ts";
+import { CRON_KEYS, WORKLOAD_KEYS } from "../../lib/resources/scaled_object/local_triggers.ts";
 import { parse, parseAll } from "../../lib/runtime/yaml.ts";
 import { type Crd, toApiPage } from "../../tools/reference/api.ts";
 import { toCliPage, toFlagsPage } from "../../tools/reference/cli.ts";
@@ -200,6 +203,26 @@ Deno.test("every label, annotation and finalizer that podfit reads is on its pag
   const shown = listKeys(await readText("docs/reference/labels.md"));
   assertEquals([...new Set(shown)].sort(), [...new Set(read)].sort());
 });
+
+Deno.test("the page about KEDA has every trigger with every key of its metadata that podfit accepts", async () => {
+  const page = await readText("docs/reference/keda-support.md");
+  for (const type of EXTERNAL_TYPES) {
+    const row = page.split("\n").find((line) => line.startsWith(`| \`${type}\` |`));
+    assert(row !== undefined, type);
+    const accepted = KEYS[type].filter((key) => !REFUSED_KEYS.includes(key));
+    assertEquals(accepted.filter((key) => !row.includes(`\`${key}\``)), [], type);
+  }
+});
+
+const KEYS: Readonly<Record<ExternalType, readonly string[]>> = {
+  cron: CRON_KEYS,
+  "kubernetes-workload": WORKLOAD_KEYS,
+  "metrics-api": METRICS_API_KEYS,
+  prometheus: PROMETHEUS_KEYS,
+};
+
+/** podfit reads them to say that it does not support them. */
+const REFUSED_KEYS = ["awsRegion", "identityOwner", "aggregateFromKubeServiceEndpoints", "aggregationType"];
 
 Deno.test("Markdown shows the same characters as the source", () => {
   const cases: Readonly<Record<string, string>> = {
