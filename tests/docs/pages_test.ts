@@ -3,10 +3,12 @@
  * plain; and the output that a page shows was printed by the command above it.
  */
 import { assert, assertEquals } from "#assert";
+import { listSteps, listUnprinted, matchSteps, parseTranscript } from "../../tools/docs/commands.ts";
 import { CONTRACT_GOALS, DOCS_GOALS, measureEnglish } from "../../tools/docs/english.ts";
 import { listAnchors, listBlocks, listLinks, type Page, resolveLink, toProse } from "../../tools/docs/markdown.ts";
 import { FOLDERS, PAGES } from "../../tools/docs/pages.ts";
 import { TABLES } from "../../tools/docs/tables.ts";
+import { TRANSCRIPTS } from "../../tools/docs/transcripts.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const INDEX = "docs/README.md";
@@ -97,6 +99,14 @@ Deno.test("manifests that the README shows are those of deploy", async () => {
   const files = await Promise.all(["deploy/quickstart.yaml", "deploy/quickstart-replicas.yaml"].map(readText));
   assertEquals(blocks.filter(({ text }) => !files.some((file) => file.includes(text))), []);
 });
+
+for (const [page, path] of Object.entries(TRANSCRIPTS)) {
+  Deno.test(`what ${page} shows of each command's output is in the transcript of a run`, async () => {
+    const matched = matchSteps(listSteps(await readText(page)), parseTranscript(await readText(path)));
+    assert(matched.length > 0);
+    for (const [step, run] of matched) assertEquals(listUnprinted(step, run), [], `"${step.command}" in ${path}`);
+  });
+}
 
 for (const { page, source, fill } of TABLES) {
   Deno.test(`the measurements in ${page} are those of ${source}`, async () => {

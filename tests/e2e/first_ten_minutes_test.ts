@@ -23,7 +23,7 @@ scenario("C54 the first ten minutes of a new user, with the chart and podfit's i
   realOnly: "podfit runs in a pod of its image",
   async run() {
     // Scenarios find the definition there; a new user does not.
-    await kubectl(["delete", "crd", DEFINITION, "--ignore-not-found"]);
+    await kubectl(["delete", "crd", DEFINITION, "--ignore-not-found"], { timeoutMs: 120_000 });
     const page = listSteps(await readDoc("docs/start/quickstart.md"));
     const rights = listSteps(getSection(await readDoc("docs/operate/rights.md"), "Users who ask podfit"));
     const asks = page.findIndex(({ command }) => command.startsWith("podfit "));

@@ -14,7 +14,7 @@ scenario("C54 each way to install, upgrade, roll back and uninstall works as the
   realOnly: "podfit runs in a pod of its image",
   async run() {
     // Scenarios find the definition there; an operator does not.
-    await kubectl(["delete", "crd", DEFINITION, "--ignore-not-found"]);
+    await kubectl(["delete", "crd", DEFINITION, "--ignore-not-found"], { timeoutMs: 120_000 });
     const [install, upgrade] = await Promise.all(["docs/install.md", "docs/upgrade.md"].map(readDoc));
     const of = (page = "", title = "") => listSteps(getSection(page, title));
     // Its sections are of other modes.

@@ -17,7 +17,7 @@ scenario("C54 the README's commands install podfit, resize, explain, set replica
   realOnly: "podfit runs in a pod of its image",
   async run() {
     // Scenarios find them there; a new user does not.
-    await kubectl(["delete", "crd", "--ignore-not-found", ...DEFINITIONS]);
+    await kubectl(["delete", "crd", "--ignore-not-found", ...DEFINITIONS], { timeoutMs: 120_000 });
     const steps = await runPage({
       page: "README.md",
       steps: listSteps(await Deno.readTextFile(new URL("../../README.md", import.meta.url))),

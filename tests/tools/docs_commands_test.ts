@@ -124,6 +124,10 @@ Deno.test("toShape() is the same for the same line of two runs, and differs wher
       "It has this size because podfit changed cpu.requests 131m -> 264m 11s ago (13:34:46Z): cpu.requests at 145 %.",
       "It has this size because podfit changed cpu.requests 50m -> 1, cpu.limits 100m -> 2 1m ago (13:34:46Z): cpu.limits.",
     ],
+    [
+      "podfit   podfit-cd7b7ccfb-rqk8j_d077cb6b-9bde-4299-aafe-62a92835a436   11s",
+      "podfit   podfit-c5fbfd6b9-78jw4_25a634a8-fe51-4934-a19c-ac4dac36f486   5s",
+    ],
     ["  cpu.requests  264m  91 %  10m..   -", "  cpu.requests  1  9 %  5m..   up: 1 of 2 samples"],
     ["hello-759f4c4cc4-kzv72 has", "hello-6d4cf56db6-2wxvz has"],
   ] as const;

@@ -127,16 +127,16 @@ function replaceShown({ command, shown }: Step, { shown: printed }: Step): reado
  */
 export function toShape(line: string): string {
   return line
-    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, "ID")
+    .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "ID")
     .replaceAll(/\bsha256:[0-9a-f]+/g, "DIGEST")
-    .replaceAll(/-[bcdfghjklmnpqrstvwxz2456789]{5,10}-[bcdfghjklmnpqrstvwxz2456789]{5}\b/g, "-HASH")
+    .replaceAll(/-[bcdfghjklmnpqrstvwxz2456789]{5,10}-[bcdfghjklmnpqrstvwxz2456789]{5}(?![a-z\d])/g, "-HASH")
     .replaceAll(/\b[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ [\d:]+ \d{4}\b/g, "DATE")
     .replaceAll(/\b\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d\d:\d\d:\d\dZ/g, "TIME")
     .replaceAll(/\b(?:[Tt]rue|[Ff]alse|Unknown)\b/g, "BOOLEAN")
     .replaceAll(/(?:(?:, )?\b(?:cpu|memory)\.(?:requests|limits) \S+ -> [\w.]+)+/g, "CHANGES")
-    .replaceAll(/\bpodfit wants .*|\bCHANGES \S+ ago .*/g, "")
+    .replaceAll(/\bpodfit wants .*|\bCHANGES (?:\S+ ago .*|\(.*)/g, "")
     .replaceAll(/\b(?:Warmup|StreakShort|InBand|AtTarget|Cooldown|ScaleDownWindow)\b/g, "REASON")
-    .replaceAll(/\b(?:up|down): \d+ of \d+ samples?$| -$/g, "")
+    .replaceAll(/\b(?:up|down): \d+ of \d+ samples?$|(?<=\s)-(?=\s|$)/g, "N")
     .replaceAll(/\d+(?:\.\d+)?(?:[mun]|[KMG]i|[dhms](?:\d+[hms])*)?(?!\w|\.\w)/g, "N")
     .replaceAll(/\s+/g, " ").trimEnd();
 }

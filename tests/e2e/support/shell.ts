@@ -12,7 +12,7 @@ const TIMEOUT_MS = 6 * 60_000;
  */
 export const KIND = `kind() {
   [ "$1" != load ] || for socket in $(dirname "$KUBECONFIG")/containerd*/containerd.sock; do
-    ctr -a $socket -n k8s.io images import "$3" >/dev/null
+    ctr -a $socket -n k8s.io images import "$3" >/dev/null 2>&1
   done
 }`;
 
@@ -34,7 +34,7 @@ export async function runInShell(commands: string, { atEnd }: { readonly atEnd: 
   const child = new Deno.Command("bash", {
     args: ["-c", script],
     cwd: ROOT,
-    env: { PATH: readPath() },
+    env: { PATH: readPath(), NO_COLOR: "1" },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
