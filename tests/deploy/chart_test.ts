@@ -6,6 +6,7 @@ import { CHART, parseObjects, type Rendered, renderText, runHelm, type Values } 
 import { listFlips, readLeaves } from "../support/chart_flips.ts";
 import { renderFew } from "../support/chart_renders.ts";
 import { chartTest } from "../support/needs_helm.ts";
+import { listSchemaFaults } from "../support/object_schemas.ts";
 import { listFaults } from "../support/rendered_faults.ts";
 
 const LEAVES = await readLeaves();
@@ -18,6 +19,30 @@ const CONTRADICTIONS =
 chartTest("the chart has the version of deno.json, as chart and as what it installs", async () => {
   const { version, appVersion } = parse(await Deno.readTextFile(`${CHART}/Chart.yaml`)) as Record<string, unknown>;
   assertEquals([version, appVersion], [project.version, project.version]);
+});
+
+Deno.test("Artifact Hub gets each definition with its name and version, and an example that fits its schema", async () => {
+  const { annotations } = parse(await Deno.readTextFile(`${CHART}/Chart.yaml`)) as Record<
+    string,
+    Record<string, string>
+  >;
+  const listed = parse(annotations?.["artifacthub.io/crds"] ?? "") as readonly Record<string, string>[];
+  const files = ["podresourceautoscaler", "scaledobject", "triggerauthentication", "clustertriggerauthentication"];
+  const definitions = await Promise.all(
+    // deno-lint-ignore no-explicit-any -- definitions are objects of any kind
+    files.map(async (name) => parse(await Deno.readTextFile(`${CHART}/files/${name}.yaml`)) as any),
+  );
+  assertEquals(
+    listed.map(({ kind, name, version }) => ({ kind, name, version })),
+    definitions.map(({ metadata, spec }) => ({
+      kind: spec.names.kind,
+      name: metadata.name,
+      version: spec.versions[0].name,
+    })),
+  );
+  const examples = parse(annotations?.["artifacthub.io/crdsExamples"] ?? "") as readonly Rendered[];
+  assertEquals(examples.flatMap(listSchemaFaults), []);
+  assert(examples.length > 0);
 });
 
 chartTest("helm lint --strict has nothing to say about any mode", async () => {

@@ -1,6 +1,7 @@
 /** What is wrong with objects that the chart has rendered, whatever its values are? */
 import type { Rendered } from "../../tools/helm.ts";
 import type { Json } from "./api_objects.ts";
+import { listSchemaFaults } from "./object_schemas.ts";
 
 const CLUSTER_WIDE = [
   "ClusterRole",
@@ -63,6 +64,7 @@ function listObjectFaults(object: Rendered, namespace: string): readonly string[
     ...(isWide === (metadata.namespace === undefined) ? [] : [`has the namespace ${metadata.namespace}`]),
     ...(isWide || metadata.namespace === namespace || ELSEWHERE.includes(kind) ? [] : ["is in another namespace"]),
     ...[...LABELS, "helm.sh/chart"].filter((label) => !metadata.labels?.[label]).map((label) => `lacks label ${label}`),
+    ...listSchemaFaults(object),
     ...(kind === "CustomResourceDefinition" ? [] : listEmpty(object, "")),
     ...(object["spec"]?.template === undefined ? [] : listWorkloadFaults(object)),
   ];
