@@ -19,7 +19,7 @@ import { toCliPage, toFlagsPage } from "../../tools/reference/cli.ts";
 import { fillPage } from "../../tools/reference/marks.ts";
 import { listValues, toHelmPage } from "../../tools/reference/helm_values.ts";
 import { toJsonSchema, toSchemaPath } from "../../tools/reference/json_schema.ts";
-import { toAnchor, toSentence, toTable } from "../../tools/reference/markdown.ts";
+import { toHeadingLink, toSentence, toTable } from "../../tools/reference/markdown.ts";
 import { toMetricsPage } from "../../tools/reference/metrics.ts";
 import { toReasonsPage } from "../../tools/reference/reasons.ts";
 import { readProgram } from "../support/completions.ts";
@@ -238,7 +238,7 @@ Deno.test("Markdown shows the same characters as the source", () => {
     "": "",
   };
   for (const [text, shown] of Object.entries(cases)) assertEquals(toSentence(text), shown);
-  assertEquals(toAnchor("Toy spec.ports[]"), "#toy-specports");
+  assertEquals(toHeadingLink("Toy spec.ports[]"), "#toy-specports");
   assertEquals(toTable(["a", "b", "c"], [["1", "", "2"]]), "| a | c |\n| --- | --- |\n| 1 | 2 |");
 });
 

@@ -1,5 +1,5 @@
 /** Which fields do podfit's resources have? One section for each object of a CRD's schema. Pure. */
-import { toAnchor, toCell, toCode, toLine, toPage, toTable, toValue } from "./markdown.ts";
+import { toCell, toCode, toHeadingLink, toLine, toPage, toTable, toValue } from "./markdown.ts";
 
 /** A schema of a CRD, as far as the page shows it. */
 export interface Schema {
@@ -45,7 +45,7 @@ interface Column {
 /** The page of all kinds, in their order. */
 export function toApiPage(crds: readonly Crd[]): string {
   const known = new Map<string, string>();
-  const kinds = crds.map(({ spec: { names: { kind } } }) => `- [${kind}](${toAnchor(kind)})`).join("\n");
+  const kinds = crds.map(({ spec: { names: { kind } } }) => `- [${kind}](${toHeadingLink(kind)})`).join("\n");
   const intro =
     "These are the fields of podfit's resources, with their types and defaults. `kubectl explain pra.spec " +
     "--recursive` shows the same in a terminal.";
@@ -68,7 +68,7 @@ function toKind({ spec: { group, scope, names, versions } }: Crd, known: Map<str
     const text = JSON.stringify(part);
     const other = known.get(`${name} ${text}`);
     const heading = `${names.kind} ${name}`;
-    if (other !== undefined) return [`### ${heading}`, `The same fields as [${other}](${toAnchor(other)}).`];
+    if (other !== undefined) return [`### ${heading}`, `The same fields as [${other}](${toHeadingLink(other)}).`];
     known.set(`${name} ${text}`, heading);
     return toSections(heading, part);
   });
@@ -97,7 +97,7 @@ function toSections(heading: string, schema: Schema): readonly string[] {
   const fields = Object.entries(properties);
   const rows = fields.map(([name, field]) => {
     const inner = toInner(field);
-    const link = inner === null ? "" : ` See [${name}](${toAnchor(toHeading(heading, name, field))}).`;
+    const link = inner === null ? "" : ` See [${name}](${toHeadingLink(toHeading(heading, name, field))}).`;
     const facts = [
       toType(field),
       required.includes(name) ? "required" : "",

@@ -4,7 +4,7 @@ import { formatExitCodes } from "../../lib/cli/command/process.ts";
 import { createCommands } from "../../lib/cli/commands.ts";
 import { type FlagRow, FLAGS, VARIABLES } from "../../lib/cli/run/flags.ts";
 import { createProgram } from "../../lib/cli/run/options.ts";
-import { toAnchor, toCell, toCode, toPage, toSentence, toTable } from "./markdown.ts";
+import { toCell, toCode, toHeadingLink, toPage, toSentence, toTable } from "./markdown.ts";
 
 /** The page of all commands. */
 export function toCliPage(): string {
@@ -14,7 +14,7 @@ export function toCliPage(): string {
   });
   const rows = commands.map((command) => {
     const heading = `podfit ${command.name()}`;
-    return [`[\`${heading}\`](${toAnchor(heading)})`, toSentence(command.description())];
+    return [`[\`${heading}\`](${toHeadingLink(heading)})`, toSentence(command.description())];
   });
   return toPage("Commands", "podfit's own commands", [
     "Each command prints the same with `--help`. As a plug-in of kubectl, `podfit` is `kubectl podfit`.",

@@ -1,4 +1,5 @@
 /** The parts of Markdown that generated pages use. Pure. */
+import { toAnchor } from "../docs/markdown.ts";
 
 /** The lines above a page: what it is, and that it is generated. */
 export function toPage(title: string, source: string, parts: readonly string[]): string {
@@ -58,7 +59,7 @@ export function toCode(text: string): string {
   return text === "" ? "" : `\`${text.replaceAll("|", "\\|")}\``;
 }
 
-/** The anchor that GitHub gives a heading. */
-export function toAnchor(heading: string): string {
-  return `#${heading.toLowerCase().replaceAll(/[^\w\- ]/g, "").replaceAll(" ", "-")}`;
+/** The link to a heading of the same page. */
+export function toHeadingLink(heading: string): string {
+  return `#${toAnchor(heading)}`;
 }
