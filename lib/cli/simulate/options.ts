@@ -36,7 +36,7 @@ resource that no load has stays at its size, and no figure shows it. The column 
 autoscalers.
 
 --sweep tries a grid of policies and ranks them: profiles and the main numbers, or given fields, such as
---sweep scaleUp.targetUtilization=60,70,80 --sweep cpu.requests.scaleUpThreshold=75,90. The best policy comes first, and
+--sweep cpu.requests.scaleUp.targetUtilization=60,70 --sweep scaleDown.cooldown=1m,10m. The best policy comes first, and
 "best in" names the figures in which a policy is the best.
 `;
 

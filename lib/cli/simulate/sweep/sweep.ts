@@ -109,7 +109,7 @@ function listContainers(workloads: ManifestObjects["workloads"]): readonly strin
 
 /** One policy to be tried. */
 interface Candidate {
-  /** What it changes: `profile=thrifty scaleUp.targetUtilization=60`. */
+  /** What it changes: `profile=thrifty scaleDown.cooldown=1m`. */
   readonly name: string;
   readonly manifests: readonly Manifest[];
 }
@@ -138,7 +138,7 @@ export function parseAxis(text: string): Axis {
   const values = list.split(",").map((value) => value.trim());
   if (at < 0 || !FIELD.test(field) || values.some((value) => value === "")) {
     throw new StartError(
-      `Cannot read --sweep "${text}": write FIELD=VALUE,VALUE, such as scaleUp.targetUtilization=60,70`,
+      `Cannot read --sweep "${text}": write FIELD=VALUE,VALUE, such as cpu.requests.scaleUp.targetUtilization=60,70`,
     );
   }
   return { field, values: values.map(toValue) };

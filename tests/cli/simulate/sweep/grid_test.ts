@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "#assert";
+import { assert, assertEquals, assertThrows } from "#assert";
 import { DEFAULT_AXES, listCandidates, parseAxis } from "../../../../lib/cli/simulate/sweep/sweep.ts";
 import { parseAutoscaler } from "../../../../lib/resources/pod_resource_autoscaler/parse.ts";
 
@@ -35,6 +35,19 @@ Deno.test("every policy of the grid that is built in is valid", () => {
   const candidates = listCandidates([MANIFEST], DEFAULT_AXES);
   assertEquals(candidates.length, 37);
   assertEquals(candidates.filter(({ manifests }) => !parseAutoscaler(manifests[0]).ok), []);
+});
+
+Deno.test("every field that help and errors give as an example for a sweep is valid", async () => {
+  const sources = ["../../../../lib/cli/simulate/options.ts", "../../../../lib/cli/simulate/sweep/sweep.ts"];
+  const texts = await Promise.all(sources.map((path) => Deno.readTextFile(new URL(path, import.meta.url))));
+  const examples = texts.flatMap((text) => text.match(/\b[a-z][\w.]*\.[a-zA-Z]+=[\w,]+/g) ?? []);
+  assert(examples.length >= 4, examples.join());
+  for (const example of examples) {
+    for (const { name, manifests: [one] } of listCandidates([MANIFEST], [parseAxis(example)])) {
+      const result = parseAutoscaler(one);
+      assert(result.ok, `${name}: ${JSON.stringify(result)}`);
+    }
+  }
 });
 
 Deno.test("parseAxis() refuses what is no field with values, listCandidates() too many", () => {
