@@ -19,23 +19,30 @@ interface Value {
   readonly isUnset: boolean;
 }
 
-/** The page of all values. */
+/** The page of all values: one table for those without a group, then one for each group. */
 export function toHelmPage(values: string, schemaText: string): string {
   const schema = JSON.parse(schemaText) as ValueSchema;
   const defaults = parse(values);
   const listed = listValues(values, schema);
   const isGroup = (path: string) => listed.some((one) => one.path.startsWith(`${path}.`));
-  const rows = listed.filter(({ path, comment }) => !isGroup(path) || comment.length > 0).map(
-    ({ path, comment, isUnset }) => {
-      const found = getSchema(schema, path);
-      const shown = isUnset || isGroup(path) ? "" : `default ${toValue(getValue(defaults, path))}`;
-      const meaning = toMeaning(comment.length > 0 ? comment : [found?.description ?? ""]);
-      return [toCode(path), toCell(meaning, [toType(found), shown])];
-    },
-  );
+  const toRow = ({ path, comment, isUnset }: Value) => {
+    const found = getSchema(schema, path);
+    const shown = isUnset || isGroup(path) ? "" : `default ${toValue(getValue(defaults, path))}`;
+    const meaning = toMeaning(comment.length > 0 ? comment : [found?.description ?? ""]);
+    return [toCode(path), toCell(meaning, [toType(found), shown])];
+  };
+  const groups = listed.filter(({ path }) => !path.includes(".") && isGroup(path));
+  const alone = listed.filter(({ path }) => !path.includes(".") && !isGroup(path));
   return toPage("Helm values", "`deploy/helm/values.yaml` and its schema", [
     "These are the values of podfit's chart. A misspelt value is an error. Values without a default have podfit's own.",
-    toTable(["value", "meaning"], rows),
+    toTable(["value", "meaning"], alone.map(toRow)),
+    ...groups.flatMap(({ path, comment }) => {
+      const rows = listed.filter((one) =>
+        one.path.startsWith(`${path}.`) && !(isGroup(one.path) && one.comment.length === 0)
+      );
+      const text = toMeaning(comment.length > 0 ? comment : [getSchema(schema, path)?.description ?? ""]);
+      return [`## ${path}`, text, toTable(["value", "meaning"], rows.map(toRow))];
+    }),
   ]);
 }
 
