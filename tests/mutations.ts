@@ -8,6 +8,7 @@ import { DECIDING } from "./mutations/deciding.ts";
 import { EVIDENCE } from "./mutations/evidence.ts";
 import { LEADING } from "./mutations/leading.ts";
 import { NEW_PODS, RECOMMENDING } from "./mutations/new_pods.ts";
+import { NEXT_TO_KEDA } from "./mutations/next_to_keda.ts";
 import { OOM } from "./mutations/oom.ts";
 import { PODS } from "./mutations/pods.ts";
 import { PROFILES } from "./mutations/profiles.ts";
@@ -42,6 +43,7 @@ export const MUTATIONS: Mutations = join([
   ROOM,
   NEW_PODS,
   RECOMMENDING,
+  NEXT_TO_KEDA,
   PROFILES,
   SEEING,
   RESTARTS,

@@ -37,8 +37,8 @@ export const REPLICAS_RESOURCE: Mutations = {
     {
       breaks: "polls as often as a manifest says",
       in: "objectSource",
-      find: "limitScaledObject(parseWithoutRun(object), limits)",
-      replace: "limitScaledObject(parseWithoutRun(object), { ...limits, minPollIntervalMs: null })",
+      find: "limitScaledObject(parseWithoutRun(object, { isNextToKeda }), limits)",
+      replace: "limitScaledObject(parseWithoutRun(object, { isNextToKeda }), { ...limits, minPollIntervalMs: null })",
       test: "a pollingInterval under the operator's --min-poll-interval is raised to it, and Ready says so (R2)",
     },
     { breaks: "polls more often", in: "DEFAULT_REPLICAS", find: "30_000", replace: "15_000", test: DEFAULTS },
@@ -349,8 +349,8 @@ export const REPLICAS_RESOURCE: Mutations = {
     {
       breaks: "takes one direction for the other",
       in: "parseAnnotations",
-      find: "isScaleInPaused: isSwitchedOn(annotations, PAUSED_SCALE_IN)",
-      replace: "isScaleInPaused: isSwitchedOn(annotations, PAUSED_SCALE_OUT)",
+      find: "isScaleInPaused: isSwitchedOn(annotations, pauses.scaleIn)",
+      replace: "isScaleInPaused: isSwitchedOn(annotations, pauses.scaleOut)",
       test: ANNOTATIONS,
     },
   ],

@@ -16,28 +16,28 @@ export const REPLICAS_WAY_IN: Mutations = {
     {
       breaks: "sets replicas unless told otherwise",
       in: "FLAGS",
-      find: "parse: isOn,\n  },\n  kedaDeactivation",
-      replace: "parse: (all: readonly FlagValue[]) => all.length === 0 || isOn(all),\n  },\n  kedaDeactivation",
+      find: 'fallback: "off",\n    choices: REPLICAS_MODES',
+      replace: 'fallback: "all",\n    choices: REPLICAS_MODES',
       test: SWITCH,
     },
     {
       breaks: "installs the definitions where replicas are off",
       file: "deploy/helm/templates/crd.yaml",
-      find: "and .Values.scaledObjects.enabled .Values.scaledObjects.installDefinitions",
+      find: 'and (eq (include "podfit.replicasMode" .) "all") .Values.scaledObjects.installDefinitions',
       replace: "and .Values.scaledObjects.installDefinitions",
       test: DEFINITIONS,
     },
     {
       breaks: "installs the definitions over KEDA's",
       file: "deploy/helm/templates/crd.yaml",
-      find: "and .Values.scaledObjects.enabled .Values.scaledObjects.installDefinitions",
-      replace: "and .Values.scaledObjects.enabled",
+      find: 'and (eq (include "podfit.replicasMode" .) "all") .Values.scaledObjects.installDefinitions',
+      replace: 'eq (include "podfit.replicasMode" .) "all"',
       test: DEFINITIONS,
     },
     {
       breaks: "passes the switch that is off",
       file: "deploy/helm/templates/_pod.tpl",
-      find: `{{- if .Values.scaledObjects.enabled }}
+      find: `{{- if ne (include "podfit.replicasMode" .) "off" }}
 {{- $args`,
       replace: `{{- if true }}
 {{- $args`,
@@ -48,7 +48,7 @@ export const REPLICAS_WAY_IN: Mutations = {
     {
       breaks: "grants the rights where replicas are off",
       file: RULES,
-      find: `{{- if .Values.scaledObjects.enabled }}
+      find: `{{- if ne (include "podfit.replicasMode" .) "off" }}
 {{- include "podfit.replicaRules"`,
       replace: `{{- if true }}
 {{- include "podfit.replicaRules"`,
@@ -99,7 +99,7 @@ export const REPLICAS_WAY_IN: Mutations = {
     {
       breaks: "reads secrets where replicas are off",
       file: "deploy/helm/templates/role.yaml",
-      find: `{{- if .Values.scaledObjects.enabled }}
+      find: `{{- if ne (include "podfit.replicasMode" .) "off" }}
 {{- $places := list }}`,
       replace: `{{- if true }}
 {{- $places := list }}`,

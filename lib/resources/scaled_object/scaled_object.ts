@@ -71,7 +71,7 @@ export function parseWithoutRun(
   root.require(["metadata", "spec"]);
   const metadata = root.object("metadata", null);
   const seen = metadata === null ? INVALID_SCALED_OBJECT : parseObjectMetadata(metadata);
-  const annotations = parseAnnotations(metadata, isNextToKeda ? "podfit.dev" : "autoscaling.keda.sh");
+  const annotations = parseAnnotations(metadata, isNextToKeda ? OWN_PAUSES : KEDAS_PAUSES);
   const fields = openObject(root, "spec", { known: SPEC_FIELDS, warnings });
   const { uid, namespace, name, generation, createdAt } = seen;
   const known = isNextToKeda ? parseAdoptedTriggers(object) : null;
@@ -152,25 +152,47 @@ function parseObjectMetadata(metadata: Fields): ScaledObjectFacts {
  * that sets replicas. Problems are reported to it; never throws.
  * Clauses: R51, R55, R56, R76, R77, M3.
  */
-function parseAnnotations(metadata: Fields | null, prefix: "autoscaling.keda.sh" | "podfit.dev"): Annotations {
+function parseAnnotations(metadata: Fields | null, pauses: Pauses): Annotations {
   const annotations = metadata?.object("annotations", null) ?? null;
   const isTrue = (key: string) => annotations?.get(key) === "true";
-  const pausedReplicas = `${prefix}/paused-replicas`;
   return {
-    isPaused: isSwitchedOn(annotations, `${prefix}/paused`) || (annotations?.has(pausedReplicas) ?? false),
-    pausedReplicas: annotations === null ? null : parsePausedReplicas(annotations, pausedReplicas),
-    isScaleInPaused: isSwitchedOn(annotations, `${prefix}/paused-scale-in`),
-    isScaleOutPaused: isSwitchedOn(annotations, `${prefix}/paused-scale-out`),
+    isPaused: isSwitchedOn(annotations, pauses.all) || (annotations?.has(pauses.replicas) ?? false),
+    pausedReplicas: annotations === null ? null : parsePausedReplicas(annotations, pauses.replicas),
+    isScaleInPaused: isSwitchedOn(annotations, pauses.scaleIn),
+    isScaleOutPaused: isSwitchedOn(annotations, pauses.scaleOut),
     isForcedActive: isSwitchedOn(annotations, FORCE_ACTIVATION),
-    transfersHpa: prefix !== "podfit.dev" && isTrue(TRANSFER),
+    transfersHpa: pauses !== OWN_PAUSES && isTrue(TRANSFER),
     ignoresHpas: isTrue(OWNERSHIP),
   };
 }
 
+/** The annotations that pause an object. */
+interface Pauses {
+  readonly all: string;
+  readonly replicas: string;
+  readonly scaleIn: string;
+  readonly scaleOut: string;
+}
+
+const KEDAS_PAUSES: Pauses = {
+  all: KEDA_PAUSED,
+  replicas: "autoscaling.keda.sh/paused-replicas",
+  scaleIn: "autoscaling.keda.sh/paused-scale-in",
+  scaleOut: "autoscaling.keda.sh/paused-scale-out",
+};
+
+/** For objects that KEDA is paused for. Clauses: M3. */
+const OWN_PAUSES: Pauses = {
+  all: "podfit.dev/paused",
+  replicas: "podfit.dev/paused-replicas",
+  scaleIn: "podfit.dev/paused-scale-in",
+  scaleOut: "podfit.dev/paused-scale-out",
+};
+
 /** With a number of paused replicas KEDA sets them itself. Clauses: M2. */
 function isKedaPaused(metadata: Fields | null): boolean {
   const annotations = metadata?.object("annotations", null) ?? null;
-  return isSwitchedOn(annotations, KEDA_PAUSED) && annotations?.has(`${KEDA_PAUSED}-replicas`) === false;
+  return isSwitchedOn(annotations, KEDA_PAUSED) && annotations?.has(KEDAS_PAUSES.replicas) === false;
 }
 
 const FORCE_ACTIVATION = "autoscaling.keda.sh/force-activation";

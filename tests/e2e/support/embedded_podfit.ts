@@ -145,7 +145,7 @@ async function run(
       watchUsage: source.watchUsage,
       scope: { namespaces: options.namespaces, node: options.node, pod: null },
       instance: hostname ?? "podfit",
-      ...(options.scaledObjects && { replicas: replicasBy(askNobody) }),
+      ...(options.scaledObjects !== "off" && { replicas: replicasBy(askNobody) }),
       random,
     });
     await listen(daemon, server);
