@@ -5,15 +5,20 @@
  * The API server accepts objects of 1.5 MiB, and whoever may write one decides when podfit parses it. So the bound acts
  * before the parse. The result is complete, so that no object is lost and none looks smaller than it is.
  */
-import type { RunQueued } from "../runtime/event_loop.ts";
+import type { LoopSlice } from "../runtime/event_loop.ts";
 
 /** Returns what JSON.parse returns. Rejects with a SyntaxError, also for more than 32 large values in each other. */
-export async function parseJson(text: string, run: RunQueued): Promise<unknown> {
-  if (text.length <= MAX_PIECE) return await run((): unknown => JSON.parse(text));
-  const parser = new PieceParser(text, run);
+export async function parseJson(text: string, slice: Pick<LoopSlice, "run">): Promise<unknown> {
+  if (isSmallJson(text)) return await slice.run((): unknown => JSON.parse(text));
+  const parser = new PieceParser(text, slice);
   const { value, end } = await parser.parse(0, 0);
   if (skipSpace(text, end) < text.length) throw unexpected(text, end);
   return value;
+}
+
+/** Returns whether the text is parsed in one piece. */
+export function isSmallJson(text: string): boolean {
+  return text.length <= MAX_PIECE;
 }
 
 /** UTF-16 code units in a piece. Most objects are smaller, and pieces of this size take about a millisecond. */
@@ -33,17 +38,17 @@ interface Parsed {
 
 class PieceParser {
   readonly #text: string;
-  readonly #run: RunQueued;
+  readonly #slice: Pick<LoopSlice, "run">;
 
-  constructor(text: string, run: RunQueued) {
+  constructor(text: string, slice: Pick<LoopSlice, "run">) {
     this.#text = text;
-    this.#run = run;
+    this.#slice = slice;
   }
 
   /** `at`: where the value begins, or space before it. */
   async parse(at: number, depth: number): Promise<Parsed> {
     const start = skipSpace(this.#text, at);
-    const end = await this.#run(() => findEnd(this.#text, start));
+    const end = await this.#slice.run(() => findEnd(this.#text, start));
     if (end !== null) return { value: await this.#parsePiece(start, end), end };
     if (depth > MAX_DEPTH) throw new SyntaxError(`more than ${MAX_DEPTH} large values in each other`);
     const first = this.#text[start];
@@ -82,7 +87,7 @@ class PieceParser {
       addLarge: (key, value) => void all.push([String(key), value]),
     }, depth);
     // Unlike an assignment, this makes an own property of each key, as JSON.parse does.
-    return { value: await this.#run(() => Object.fromEntries(all)), end };
+    return { value: await this.#slice.run(() => Object.fromEntries(all)), end };
   }
 
   /** Parses runs of small members together, and each large one by itself. Returns the index after the value. */
@@ -91,10 +96,10 @@ class PieceParser {
     const first = skipSpace(text, start + 1);
     if (text[first] === close) return first + 1;
     for (let at = first;;) {
-      const end = await this.#run(() => findRun(text, at, close));
+      const end = await this.#slice.run(() => findRun(text, at, close));
       if (end === at) throw unexpected(text, at);
       if (end !== null) {
-        await this.#run(() => addSmall(text.slice(at, end)));
+        await this.#slice.run(() => addSmall(text.slice(at, end)));
         at = end;
       } else {
         const key = await readKey(at);
@@ -111,15 +116,15 @@ class PieceParser {
   async #parseString(start: number): Promise<Parsed> {
     const parts: string[] = [];
     for (let at = start + 1;;) {
-      const { end, isLast } = await this.#run(() => findStringPiece(this.#text, at));
-      parts.push(await this.#run(() => JSON.parse(`"${this.#text.slice(at, end)}"`)));
+      const { end, isLast } = await this.#slice.run(() => findStringPiece(this.#text, at));
+      parts.push(await this.#slice.run(() => JSON.parse(`"${this.#text.slice(at, end)}"`)));
       at = end;
       if (isLast) return { value: parts.join(""), end: end + 1 };
     }
   }
 
   #parsePiece(start: number, end: number): Promise<unknown> {
-    return this.#run(() => JSON.parse(this.#text.slice(start, end)));
+    return this.#slice.run(() => JSON.parse(this.#text.slice(start, end)));
   }
 }
 

@@ -205,8 +205,8 @@ const PAGE_MS = 60_000;
 
 /** The page is parsed in pieces, and the event loop may turn between two objects. */
 async function toPage<T>(text: string, options: ListOptions<T>): Promise<Page<T>> {
-  const run = getLoopSlice(options.clock);
-  const body = await parseJson(text, run).catch(() => null);
+  const slice = getLoopSlice(options.clock);
+  const body = await parseJson(text, slice).catch(() => null);
   const metadata = isRecord(body) ? body.metadata : null;
   // Go writes an empty list as null.
   const items = isRecord(body) ? body.items ?? [] : null;
@@ -216,7 +216,8 @@ async function toPage<T>(text: string, options: ListOptions<T>): Promise<Page<T>
   const objects: T[] = [];
   for (const item of items) {
     if (!isKubeObject(item)) throw malformed("an item has no name or UID", options);
-    const object = await run(() => projectObject(item, options));
+    if (slice.isOver) await slice.wait();
+    const object = slice.measure(() => projectObject(item, options));
     if (object !== null) objects.push(object);
   }
   options.signal.throwIfAborted();

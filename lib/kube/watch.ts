@@ -8,11 +8,11 @@
  */
 import { backoffMs } from "../runtime/backoff.ts";
 import type { Clock, Timeout } from "../runtime/clock.ts";
-import { getLoopSlice, type RunQueued } from "../runtime/event_loop.ts";
+import { getLoopSlice, type LoopSlice } from "../runtime/event_loop.ts";
 import { isRecord } from "../units/untrusted.ts";
 import { readLines } from "./body.ts";
 import { toApiError } from "./errors.ts";
-import { parseJson } from "./json.ts";
+import { isSmallJson, parseJson } from "./json.ts";
 import {
   type Collection,
   CollectionFailure,
@@ -66,7 +66,7 @@ export interface WatchOptions<T> extends Collection {
 /** Yields the events of a collection until the signal aborts. Failures are reported and retried, not thrown. */
 export async function* watchList<T>(transport: Transport, options: WatchOptions<T>): AsyncGenerator<WatchEvent<T>> {
   const { clock, random, signal, relistMs = DEFAULT_RELIST_MS, onCurrent = () => {}, onListing } = options;
-  const run = getLoopSlice(clock);
+  const slice = getLoopSlice(clock);
   // An error about one object is not a failure of the watch.
   const connection = { ...options, onError: (error: Error) => options.onError(error, 0) };
   const failureCount = new FailureCount(clock);
@@ -82,8 +82,12 @@ export async function* watchList<T>(transport: Transport, options: WatchOptions<
         failureCount.succeed();
         if (listing.pages === 0) onListing?.begin();
         for (const object of page.objects) {
-          if (onListing === undefined) listing.objects.push(object);
-          else await run(() => onListing.add(object));
+          if (onListing === undefined) {
+            listing.objects.push(object);
+            continue;
+          }
+          if (slice.isOver) await slice.wait();
+          slice.measure(() => onListing.add(object));
         }
         listing.continueToken = page.continueToken;
         listing.pageSize = Math.min(2 * pageSize, fullSize);
@@ -152,7 +156,7 @@ export async function* watchOnce<T>(
     timeoutSeconds: String(timeoutSeconds),
   });
   const startedMs = clock.monotonic();
-  const run = getLoopSlice(clock);
+  const slice = getLoopSlice(clock);
   let version: string | null = null;
   using overtime = clock.timeout(timeoutSeconds * 1000 + OVERTIME_MS);
   const signal = AbortSignal.any([options.signal, overtime.signal]);
@@ -163,8 +167,12 @@ export async function* watchOnce<T>(
     for await (const lines of readLines(response, { limitBytes: MAX_LINE_BYTES, signal: heard })) {
       for (const line of lines) {
         options.signal.throwIfAborted();
-        const event = await parseEvent(line, { path, run });
-        const change = await run(() => toChange(event, options, response));
+        if (slice.isOver) await slice.wait();
+        const event = isSmallJson(line)
+          ? slice.measure(() => parseEvent(line, path))
+          : await parseLargeEvent(line, { path, slice });
+        if (slice.isOver) await slice.wait();
+        const change = slice.measure(() => toChange(event, options, response));
         version = change.resourceVersion;
         yield change;
       }
@@ -325,9 +333,20 @@ const MAX_LINE_BYTES = 32 * 2 ** 20;
 
 const KINDS = { ADDED: "added", MODIFIED: "modified", DELETED: "deleted" } as const;
 
-async function parseEvent(line: string, { path, run }: { path: string; run: RunQueued }): Promise<unknown> {
+function parseEvent(line: string, path: string): unknown {
   try {
-    return await parseJson(line, run);
+    return JSON.parse(line);
+  } catch (cause) {
+    throw malformed("a line that is not JSON", { path, cause });
+  }
+}
+
+async function parseLargeEvent(
+  line: string,
+  { path, slice }: { readonly path: string; readonly slice: LoopSlice },
+): Promise<unknown> {
+  try {
+    return await parseJson(line, slice);
   } catch (cause) {
     throw malformed("a line that is not JSON", { path, cause });
   }

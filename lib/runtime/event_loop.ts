@@ -22,15 +22,6 @@ export function getComputeQueue(clock: LoopClock): RunQueued {
 }
 
 /**
- * Returns a function that runs a job in this turn of the event loop, or in a later one if all work with this clock has
- * used up its slice of the turn. The slice is shared with the queue. Jobs that wait are run in order of arrival.
- */
-export function getLoopSlice(clock: LoopClock): RunQueued {
-  const slice = getSlice(clock);
-  return (job) => slice.run(job);
-}
-
-/**
  * Returns the same function with calls and answers that pass through the queue. Otherwise a hundred calls that arrive
  * together are handled in one turn of the event loop.
  */
@@ -89,14 +80,18 @@ const QUEUES = new WeakMap<LoopClock, RunQueued>();
 
 const SLICES = new WeakMap<LoopClock, LoopSlice>();
 
-function getSlice(clock: LoopClock): LoopSlice {
+/** Returns the slice that all work with this clock shares, the queue's too. */
+export function getLoopSlice(clock: LoopClock): LoopSlice {
   const slice = SLICES.get(clock) ?? new LoopSlice(clock);
   SLICES.set(clock, slice);
   return slice;
 }
 
-/** The work of all parts in one turn of the event loop. One job at most begins before the slice ends and exceeds it. */
-class LoopSlice {
+/**
+ * The work of all parts in one turn of the event loop. One job at most begins before the slice ends and exceeds it. An
+ * event of a watch waits only if the slice is over, because each `await` lets other work run before it.
+ */
+export class LoopSlice {
   readonly #clock: LoopClock;
   #workedMs = 0;
   #turning: Promise<void> | null = null;
@@ -121,9 +116,13 @@ class LoopSlice {
     });
   }
 
-  async run<T>(job: () => T): Promise<T> {
-    // Another job may have used up the new slice too.
+  /** Resolves when the slice of a turn has time left: another job may have used up the next one too. */
+  async wait(): Promise<void> {
     while (this.isOver) await this.turn();
+  }
+
+  /** Runs the job in this turn, and counts its time. */
+  measure<T>(job: () => T): T {
     const startedMs = this.#clock.monotonic();
     try {
       return job();
@@ -131,11 +130,17 @@ class LoopSlice {
       this.add(this.#clock.monotonic() - startedMs);
     }
   }
+
+  /** Runs the job in this turn, or in a later one if the slice is over. Jobs that wait run in order of arrival. */
+  async run<T>(job: () => T): Promise<T> {
+    if (this.isOver) await this.wait();
+    return this.measure(job);
+  }
 }
 
 function createComputeQueue(clock: LoopClock): RunQueued {
   const waiting = new Lanes<() => void>();
-  const slice = getSlice(clock);
+  const slice = getLoopSlice(clock);
   let isBusy = false;
 
   async function work(): Promise<void> {

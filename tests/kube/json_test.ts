@@ -46,7 +46,7 @@ Deno.test("parseJson() gives what JSON.parse gives, and hands it at most 64 KiB 
       await t.step(`${name}${space === undefined ? "" : ", indented"}`, async () => {
         const text = JSON.stringify(value, null, space);
         assert(text.length > PIECE);
-        const { result, jobs } = await recordParses((run) => parseJson(text, run));
+        const { result, jobs } = await recordParses((run) => parseJson(text, { run }));
         assertEquals(JSON.stringify(result), JSON.stringify(value));
         const most = Math.max(...jobs);
         assert(most <= PIECE + 2, `JSON.parse got ${most} characters in one job`);
@@ -57,7 +57,7 @@ Deno.test("parseJson() gives what JSON.parse gives, and hands it at most 64 KiB 
 
 Deno.test("parseJson() makes an own property of __proto__, as JSON.parse does", async () => {
   const text = `{"__proto__": {"a": 1}, "b": "${"x".repeat(PIECE)}", "__proto__": {"a": "${"y".repeat(PIECE)}"}}`;
-  const result = await parseJson(text, atOnce) as object;
+  const result = await parseJson(text, { run: atOnce }) as object;
   assertEquals(Object.getPrototypeOf(result), Object.prototype);
   assertEquals(Object.keys(result), Object.keys(JSON.parse(text)));
 });
@@ -76,7 +76,7 @@ Deno.test("parseJson() gives what JSON.parse gives for random values of all size
   await fc.assert(
     fc.asyncProperty(value, filler, fc.constantFrom(undefined, 1, 8), async (one, more, space) => {
       const text = JSON.stringify([more, one, { one, more }], null, space);
-      assertEquals(JSON.stringify(await parseJson(text, atOnce)), JSON.stringify(JSON.parse(text)));
+      assertEquals(JSON.stringify(await parseJson(text, { run: atOnce })), JSON.stringify(JSON.parse(text)));
     }),
     { numRuns: 200 },
   );
@@ -100,10 +100,10 @@ Deno.test("parseJson() rejects what JSON.parse rejects, after a bounded number o
       try {
         expected = JSON.parse(broken);
       } catch {
-        await assertRejects(() => parseJson(broken, atOnce), SyntaxError);
+        await assertRejects(() => parseJson(broken, { run: atOnce }), SyntaxError);
         return;
       }
-      assertEquals(JSON.stringify(await parseJson(broken, atOnce)), JSON.stringify(expected));
+      assertEquals(JSON.stringify(await parseJson(broken, { run: atOnce })), JSON.stringify(expected));
     }),
     { numRuns: 150 },
   );
@@ -111,5 +111,5 @@ Deno.test("parseJson() rejects what JSON.parse rejects, after a bounded number o
 
 Deno.test("parseJson() rejects large values that lie in each other more than 32 times", async () => {
   const text = '{"a":'.repeat(40) + `"${"x".repeat(2 * PIECE)}"` + "}".repeat(40);
-  await assertRejects(() => parseJson(text, atOnce), SyntaxError, "more than 32 large values");
+  await assertRejects(() => parseJson(text, { run: atOnce }), SyntaxError, "more than 32 large values");
 });

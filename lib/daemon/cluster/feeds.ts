@@ -87,7 +87,7 @@ export class Watches {
   async #watch(source: WatchSource<unknown>, signal: AbortSignal): Promise<void> {
     const { origin, transport, clock, random, log, metrics, onTrouble } = this.#options;
     const { resource, path, fieldSelector, project } = source;
-    const run = getLoopSlice(clock);
+    const slice = getLoopSlice(clock);
     let listed = 0;
     let isListed = false;
     let isForbidden = false;
@@ -143,8 +143,10 @@ export class Watches {
       metrics.watchEvent({ resource, type: event.kind });
       if (event.kind === "listed") {
         isForbidden = false;
-        const steps = await run(() => source.replaceAll(event.objects)?.[Symbol.iterator]());
-        while (steps !== undefined && (await run(() => steps.next())).done !== true);
+        const steps = slice.measure(() => source.replaceAll(event.objects)?.[Symbol.iterator]());
+        while (steps !== undefined && slice.measure(() => steps.next()).done !== true) {
+          if (slice.isOver) await slice.wait();
+        }
         recordSync();
         if (!isListed && source.isOptional !== true) {
           log.info("In sync", { resource, path, objects: listed + event.objects.length });
@@ -153,7 +155,8 @@ export class Watches {
         continue;
       }
       this.#freshness.recordChange(source);
-      await run(() => event.kind === "deleted" ? source.remove(event.object) : source.set(event.object));
+      if (slice.isOver) await slice.wait();
+      slice.measure(() => event.kind === "deleted" ? source.remove(event.object) : source.set(event.object));
     }
   }
 }
