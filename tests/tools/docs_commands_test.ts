@@ -128,6 +128,10 @@ Deno.test("toShape() is the same for the same line of two runs, and differs wher
       "podfit   podfit-cd7b7ccfb-rqk8j_d077cb6b-9bde-4299-aafe-62a92835a436   11s",
       "podfit   podfit-c5fbfd6b9-78jw4_25a634a8-fe51-4934-a19c-ac4dac36f486   5s",
     ],
+    [
+      "web-dcff7dd7d-7htwz  web     283m     394m   577m  72 %       -  22.7Mi     96Mi  512Mi  24 %       -  Warmup",
+      "web-dcff7dd7d-k2zkl  web  1  394m  2  9 %  394m/-  22Mi  96Mi  512Mi  24 %  33Mi/56Mi  MetricsUnavailable",
+    ],
     ["  cpu.requests  264m  91 %  10m..   -", "  cpu.requests  1  9 %  5m..   up: 1 of 2 samples"],
     ["hello-759f4c4cc4-kzv72 has", "hello-6d4cf56db6-2wxvz has"],
   ] as const;

@@ -138,5 +138,7 @@ export function toShape(line: string): string {
     .replaceAll(/\b(?:Warmup|StreakShort|InBand|AtTarget|Cooldown|ScaleDownWindow)\b/g, "REASON")
     .replaceAll(/\b(?:up|down): \d+ of \d+ samples?$|(?<=\s)-(?=\s|$)/g, "N")
     .replaceAll(/\d+(?:\.\d+)?(?:[mun]|[KMG]i|[dhms](?:\d+[hms])*)?(?!\w|\.\w)/g, "N")
+    .replaceAll(/[N-]\/[N-]/g, "N")
+    .replaceAll(/(?<=-HASH\s.*\s)[A-Z]\w+$/g, "REASON")
     .replaceAll(/\s+/g, " ").trimEnd();
 }
