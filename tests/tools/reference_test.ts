@@ -117,12 +117,13 @@ Deno.test("the page of values has every value of the chart", async () => {
 });
 
 Deno.test("listValues() finds a value with its comment, and one that only a comment shows", () => {
-  const schema = { properties: { a: { properties: { b: {}, c: {} } }, d: {} } };
-  const text = "# The file.\n\n# About a:\n# note: it is large.\na:\n  b: 1\n  # Of c.\n  # c: 2\nd: []\n";
+  const schema = { properties: { a: { properties: { b: {}, c: { properties: { e: {} } } } }, d: {} } };
+  const text = "# The file.\n\n# About a:\n# note: it is large.\na:\n  b: 1\n  # Of c.\n  # c:\n  #   e: 2\nd: []\n";
   assertEquals(listValues(text, schema), [
     { path: "a", comment: ["About a:", "note: it is large."], isUnset: false },
     { path: "a.b", comment: [], isUnset: false },
     { path: "a.c", comment: ["Of c."], isUnset: true },
+    { path: "a.c.e", comment: [], isUnset: true },
     { path: "d", comment: [], isUnset: false },
   ]);
 });

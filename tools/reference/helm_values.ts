@@ -57,15 +57,15 @@ export function listValues(text: string, schema: ValueSchema): readonly Value[] 
     if (getSchema(schema, path) === null) return false;
     found.push({ path, comment, isUnset });
     comment = [];
-    if (!isUnset) parents.push({ indent, key });
+    parents.push({ indent, key });
     return true;
   };
   for (const line of text.split("\n")) {
     const [, space = "", mark, body = ""] = /^( *)(# ?)?(.*)$/.exec(line) ?? [];
-    const key = /^([A-Za-z]\w*):( |$)/.exec(body)?.[1];
+    const [, more = "", key] = /^( *)([A-Za-z]\w*):(?: |$)/.exec(body) ?? [];
     if (body === "") comment = [];
     else if (mark === undefined) comment = key !== undefined && add(space.length, key, false) ? comment : [];
-    else if (key === undefined || !add(space.length, key, true)) comment.push(body);
+    else if (key === undefined || !add(space.length + more.length, key, true)) comment.push(body);
   }
   return found;
 }
