@@ -1,11 +1,11 @@
 /**
- * Writes lib/resources/scaled_object/keda_activation.ts from the schema of KEDA's scalers.
+ * Writes lib/api/keda_activation.ts from the schema of KEDA's scalers.
  *
  *     deno run -P=dev tools/keda_activation.ts "$(go mod download -json github.com/kedacore/keda/v2@v2.21.0 | jq -r .Dir)"
  */
 import { isRecord } from "../lib/units/untrusted.ts";
 
-const TARGET = new URL("../lib/resources/scaled_object/keda_activation.ts", import.meta.url);
+const TARGET = new URL("../lib/api/keda_activation.ts", import.meta.url);
 
 interface Parameter {
   readonly name: string;

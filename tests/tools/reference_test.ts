@@ -6,7 +6,7 @@ import { type DescribedFamily, ERROR_REASONS, FAMILIES, REPLICA_FAMILIES } from 
 import { LINT_RULES } from "../../lib/model/lint_rules.ts";
 import type { AutoscalerConditionReason, ScaledObjectConditionReason } from "../../lib/model/meanings/conditions.ts";
 import { EVENT_MEANINGS } from "../../lib/model/meanings/events.ts";
-import { SIZE_MEANINGS } from "../../lib/model/meanings/sizes.ts";
+import { SIZE_MEANINGS } from "../../lib/model/meanings/reasons.ts";
 import { AUTOSCALER_REASONS, BLOCK_REASONS, HOLD_REASONS, NOTICES, RESIZE_REASONS } from "../../lib/model/reasons.ts";
 import { REPLICAS_NOTICES, REPLICAS_REASONS } from "../../lib/model/replicas_decision.ts";
 import { CONDITION_TYPES } from "../../lib/model/replicas_state.ts";

@@ -7,8 +7,7 @@ import {
   SCALED_OBJECT_CONDITIONS,
 } from "../../lib/model/meanings/conditions.ts";
 import { EVENT_MEANINGS, REPLICAS_EVENT_MEANINGS } from "../../lib/model/meanings/events.ts";
-import { REPLICAS_MEANINGS } from "../../lib/model/meanings/replicas.ts";
-import { type Entry, RESIZE_MEANINGS, SIZE_MEANINGS } from "../../lib/model/meanings/sizes.ts";
+import { type Entry, REPLICAS_MEANINGS, RESIZE_MEANINGS, SIZE_MEANINGS } from "../../lib/model/meanings/reasons.ts";
 import { LIMIT_REASONS, NOTICES } from "../../lib/model/reasons.ts";
 import { REPLICAS_NOTICES } from "../../lib/model/replicas_decision.ts";
 import { toCode, toPage, toTable, toText } from "./markdown.ts";

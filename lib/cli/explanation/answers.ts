@@ -4,8 +4,7 @@
  * The second line, the origin, says where the present size comes from. Reasons are written as plain words, with the
  * name that conditions, events and metrics use in brackets.
  */
-import { REPLICAS_MEANINGS } from "../../model/meanings/replicas.ts";
-import { SIZE_MEANINGS } from "../../model/meanings/sizes.ts";
+import { REPLICAS_MEANINGS, SIZE_MEANINGS } from "../../model/meanings/reasons.ts";
 import { PASSING_REASONS } from "../../model/reasons.ts";
 import { resourceOf } from "../../units/resources.ts";
 import { formatAge, formatAgo, formatClock, formatCount, formatSize, formatWait } from "../terminal/numbers.ts";

@@ -1,5 +1,5 @@
 /** An explanation as text for people: the answer first, then the details of each container, trigger and pod. */
-import { SIZE_MEANINGS } from "../../model/meanings/sizes.ts";
+import { SIZE_MEANINGS } from "../../model/meanings/reasons.ts";
 import { RESIZE_UNIT, resourceOf } from "../../units/resources.ts";
 import {
   formatAge,

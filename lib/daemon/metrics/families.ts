@@ -2,7 +2,7 @@
  * The table of all metric families: name, help, labels and buckets. Names, labels and buckets are public. Label values
  * come from object names or closed lists, so the number of series is bounded.
  */
-import type { Entry } from "../../model/meanings/sizes.ts";
+import type { Entry } from "../../model/meanings/reasons.ts";
 import { REFUSAL_REASONS, type RefusalReason } from "../../model/reasons.ts";
 
 /** A metric family of the text format; `buckets` are the upper bounds of a histogram. */

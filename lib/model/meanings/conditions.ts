@@ -2,11 +2,11 @@
  * What do the conditions of both kinds of objects and their reasons mean, and what should people do?
  *
  * The types of the code that sets conditions are the keys of these tables, so no reason is without an entry. The reasons
- * of `Limited` are in sizes.ts. docs/reference/reasons.md is generated from here.
+ * of `Limited` are in reasons.ts. docs/reference/reasons.md is generated from here.
  */
 import type { AUTOSCALER_REASONS } from "../reasons.ts";
 import type { ConditionType } from "../replicas_state.ts";
-import type { Entry } from "./sizes.ts";
+import type { Entry } from "./reasons.ts";
 
 /** A condition type, in one sentence. */
 type TypeMeanings<Type extends string> = Readonly<Record<Type, string>>;

@@ -1,7 +1,7 @@
-/** What do the events of both kinds of objects mean, and what should people do? See sizes.ts. */
+/** What do the events of both kinds of objects mean, and what should people do? See reasons.ts. */
 import type { NoticeName } from "../reasons.ts";
 import type { ReplicasNoticeName } from "../replicas_decision.ts";
-import type { Entry } from "./sizes.ts";
+import type { Entry } from "./reasons.ts";
 
 const NOTHING = "Nothing.";
 

@@ -15,7 +15,7 @@ import {
 import { ANY_TEXT, type Fields, openFields, openObject, warnOfUnknown } from "../../units/fields.ts";
 import { parseJsonNumber } from "../../units/numbers.ts";
 import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
-import { ACTIVATION_PARAMETERS } from "./keda_activation.ts";
+import { ACTIVATION_PARAMETERS } from "../../api/keda_activation.ts";
 import { METRICS_API_KEYS, parseMetricsApiSource, parsePrometheusSource, PROMETHEUS_KEYS } from "./http_triggers.ts";
 import type { AdoptedTriggers } from "./adoption.ts";
 import {

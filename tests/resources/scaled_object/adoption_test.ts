@@ -10,7 +10,7 @@ import {
   parseAdoptionRecord,
   toAdoptionRecord,
 } from "../../../lib/resources/scaled_object/adoption.ts";
-import { ACTIVATION_PARAMETERS } from "../../../lib/resources/scaled_object/keda_activation.ts";
+import { ACTIVATION_PARAMETERS } from "../../../lib/api/keda_activation.ts";
 import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";
 import type { ExternalTrigger, ScaledObjectFacts } from "../../../lib/model/scaled_object.ts";
 import type { Json } from "../../support/api_objects.ts";
