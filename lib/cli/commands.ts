@@ -5,6 +5,7 @@
  * parser, no embedded cluster and no texts for people. The image has no embedded cluster, so it has no demo either.
  */
 import type { Command } from "commander";
+import { createAdoptCommand, createReleaseCommand } from "./adoption/options.ts";
 import type { CommandContext } from "./command/command.ts";
 import { StartError } from "./command/process.ts";
 import { createCompletionCommand } from "./completion/options.ts";
@@ -26,6 +27,10 @@ export function createCommands(perform: Perform): (context: CommandContext) => r
   const on = <Options>(work: (options: Options) => Promise<number>) => (options: Options) =>
     perform(() => work(options));
   return (context) => [
+    createAdoptCommand(
+      context,
+      on(async (options) => await (await import("./adoption/change_hands.ts")).adopt(options)),
+    ),
     createCompletionCommand(
       context,
       on(async (options) => (await import("./completion/completion.ts")).completion(options)),
@@ -34,6 +39,10 @@ export function createCommands(perform: Perform): (context: CommandContext) => r
     createExplainCommand(context, on(async (options) => await (await import("./explain/explain.ts")).explain(options))),
     createLintCommand(context, on(async (options) => await (await import("./lint/lint.ts")).lint(options))),
     createRecordCommand(context, on(async (options) => await (await import("./record/record.ts")).record(options))),
+    createReleaseCommand(
+      context,
+      on(async (options) => await (await import("./adoption/change_hands.ts")).release(options)),
+    ),
     createReplayCommand(context, on(async (options) => await (await import("./replay/replay.ts")).replay(options))),
     createSampleCommand(context, on(async (options) => await (await import("./sample/sample.ts")).sample(options))),
     createSimulateCommand(

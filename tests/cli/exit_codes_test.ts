@@ -30,6 +30,12 @@ const alone = (flag: string): Impossible => ({ flag, file: null, cluster: null, 
 
 const LINES: Readonly<Record<string, Impossible>> = {
   run: DAEMON,
+  adopt: {
+    flag: "adopt so/web --bogus",
+    file: "adopt so/web --kubeconfig /no/such",
+    cluster: "adopt so/web",
+    right: "adopt so/web",
+  },
   completion: alone("completion bash --bogus"),
   demo: alone("demo --bogus"),
   explain: {
@@ -55,6 +61,12 @@ const LINES: Readonly<Record<string, Impossible>> = {
     file: "record web --url http://127.0.0.1:9 --token-file /no/such",
     cluster: "record web",
     right: "record web",
+  },
+  release: {
+    flag: "release so/web --bogus",
+    file: "release so/web --kubeconfig /no/such",
+    cluster: "release so/web",
+    right: "release -A",
   },
   replay: { flag: "replay --bogus", file: "replay /no/such", cluster: null, right: null },
   sample: alone("sample --bogus"),

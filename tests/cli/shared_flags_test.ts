@@ -27,7 +27,8 @@ Deno.test("a flag that several commands have is the same flag in all of them", (
 
 Deno.test("a command that asks a cluster takes its kubeconfig, context and namespace", () => {
   const asking = listCommands().filter(({ options }) => options.some(({ long }) => long === "--kubeconfig"));
-  assertEquals(asking.map((command) => command.name()).sort(), ["explain", "lint", "record", "suggest", "top"]);
+  const expected = ["adopt", "explain", "lint", "record", "release", "suggest", "top"];
+  assertEquals(asking.map((command) => command.name()).sort(), expected);
   for (const command of asking) {
     const names = command.options.map(({ short, long }) => short ?? long);
     for (const name of ["-n", "--context"]) assert(names.includes(name), `${command.name()} ${name}`);

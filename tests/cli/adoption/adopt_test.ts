@@ -1,0 +1,278 @@
+/** `podfit adopt` and `podfit release` beside a podfit, on an embedded cluster. The test plays KEDA. Clauses: M6. */
+import { assert, assertEquals, assertStringIncludes } from "#assert";
+import { changeHands } from "../../../lib/cli/adoption/change_hands.ts";
+import { deployment } from "../../e2e/support/workloads.ts";
+import type { Json } from "../../support/api_objects.ts";
+import { ReplicasRun, type ReplicasRunOptions, scaledObject } from "../../support/replicas_run.ts";
+
+const PAUSED = "autoscaling.keda.sh/paused";
+
+const SCALE = "podfit.dev/scale";
+
+const RECORD = "podfit.dev/keda-metrics";
+
+function kafka(lagThreshold = "10"): Json {
+  return { type: "kafka", metadata: { bootstrapServers: "kafka:9092", topic: "orders", lagThreshold } };
+}
+
+/** KEDA serves 30 for the target 10, so 3 replicas are right. */
+function answer(request: Request): Response | null {
+  const { pathname } = new URL(request.url);
+  if (!pathname.startsWith("/apis/external.metrics.k8s.io/")) return null;
+  const items = [{ metricName: pathname.split("/").at(-1), value: "30" }];
+  return Response.json({ kind: "ExternalMetricValueList", items });
+}
+
+interface Given extends ReplicasRunOptions {
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly triggers?: readonly Json[];
+  readonly count?: number;
+}
+
+async function start(
+  { annotations = {}, triggers = [kafka()], count = 3, ...options }: Given = {},
+): Promise<ReplicasRun> {
+  return await ReplicasRun.start([
+    deployment("web", { containers: [{ requests: { cpu: "100m" } }], replicas: count }),
+    scaledObject("web", triggers, { annotations }),
+  ], { answer, settings: { isNextToKeda: true }, ...options });
+}
+
+/** KEDA's operator: the HPA is there while the object is not paused. */
+async function actAsKeda(run: ReplicasRun): Promise<void> {
+  const { metadata: { uid, annotations = {} }, spec } = await run.cluster.get("scaledobjects/web");
+  const isThere = await run.cluster.find("horizontalpodautoscalers/keda-hpa-web") !== null;
+  const isPaused = annotations[PAUSED] === "true";
+  if (isPaused && isThere) await run.cluster.delete("horizontalpodautoscalers/keda-hpa-web");
+  if (isPaused || isThere) return;
+  const averageValue = spec.triggers[0].metadata.lagThreshold ?? "10";
+  const metrics = [{
+    type: "External",
+    external: { metric: { name: "s0-kafka-orders" }, target: { type: "AverageValue", averageValue } },
+  }];
+  await run.cluster.create({
+    apiVersion: "autoscaling/v2",
+    kind: "HorizontalPodAutoscaler",
+    metadata: {
+      name: "keda-hpa-web",
+      namespace: "default",
+      ownerReferences: [{ apiVersion: "keda.sh/v1alpha1", kind: "ScaledObject", name: "web", uid, controller: true }],
+    },
+    spec: {
+      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "web" },
+      minReplicas: 1,
+      maxReplicas: 10,
+      metrics: spec.triggers[0].type === "cpu" ? [] : metrics,
+    },
+  });
+}
+
+interface Asked {
+  readonly keda?: (run: ReplicasRun) => Promise<void>;
+  /** Answers instead of the API server. */
+  readonly refuse?: (request: Request) => Response | null;
+  readonly isDryRun?: boolean;
+  readonly names?: readonly string[];
+  readonly selector?: string | null;
+  readonly seconds?: number;
+  readonly stopAfter?: number;
+}
+
+async function ask(verb: "adopt" | "release", run: ReplicasRun, asked: Asked = {}) {
+  const { keda = actAsKeda, refuse = () => null, isDryRun = false, names = ["web"], selector = null } = asked;
+  const { stopAfter = Infinity } = asked;
+  const server = run.cluster.cluster.connect();
+  const [lines, errors, writes]: string[][] = [[], [], []];
+  const ending = new AbortController();
+  const transport = async (request: Request) => {
+    if (request.method !== "GET") writes?.push(request.method);
+    return refuse(request) ?? await server.transport(request);
+  };
+  let code: number | null = null;
+  const done = changeHands(verb, {
+    server: { ...server, transport },
+    options: { namespace: null, isEveryNamespace: false, names, selector, isDryRun, timeoutMs: 30_000 },
+    signal: ending.signal,
+    clock: run.cluster.clock,
+    write: (line) => void lines?.push(line),
+    complain: (line) => void errors?.push(line),
+  }).then((ended) => code = ended);
+  done.catch(() => code = -1);
+  for (let second = 0; second < 120 && code === null; second++) {
+    if (second === stopAfter) ending.abort();
+    await keda(run);
+    await run.advance(1);
+  }
+  await done;
+  return { code, lines: lines ?? [], error: errors?.join("\n") ?? "", writes: writes ?? [] };
+}
+
+async function annotationsOf(run: ReplicasRun): Promise<Readonly<Record<string, string>>> {
+  return (await run.cluster.get("scaledobjects/web")).metadata.annotations ?? {};
+}
+
+async function annotate(run: ReplicasRun, annotations: Json): Promise<void> {
+  await run.cluster.patch("scaledobjects/web", { metadata: { annotations } });
+}
+
+Deno.test("adopt selects, waits for the record, pauses and waits for podfit; release goes back; replicas stay (M6)", async () => {
+  await using run = await start();
+  await actAsKeda(run);
+  const adopted = await ask("adopt", run);
+  assertEquals([adopted.code, adopted.error], [0, ""]);
+  assertEquals(adopted.lines, [
+    "default/web: selected for podfit (podfit.dev/scale=true)",
+    "default/web: podfit has recorded 1 metric",
+    "default/web: paused for KEDA (autoscaling.keda.sh/paused=true)",
+    "default/web: podfit sets the replicas, and KEDA measures",
+  ]);
+  assertEquals(await run.condition("web", "PodfitScaling"), "True Scaling");
+  assertEquals(await run.cluster.find("horizontalpodautoscalers/keda-hpa-web"), null);
+  await run.advance(400);
+  const again = await ask("adopt", run);
+  assertEquals([again.lines, again.writes], [["default/web: podfit sets the replicas already"], []]);
+  const released = await ask("release", run);
+  assertEquals([released.code, released.error], [0, ""]);
+  assertEquals(released.lines, [
+    "default/web: not paused for KEDA any more",
+    `default/web: KEDA's HPA "keda-hpa-web" is there`,
+    "default/web: podfit's annotations are removed: KEDA sets the replicas",
+  ]);
+  await run.advance(30);
+  assertEquals([await annotationsOf(run), await run.condition("web", "PodfitScaling")], [{}, "-"]);
+  assertEquals([await run.replicas(), run.writes], [3, []]);
+});
+
+Deno.test("a dry run prints the steps and writes nothing (M6)", async () => {
+  await using run = await start();
+  const { code, lines, writes } = await ask("adopt", run, { isDryRun: true });
+  assertEquals([code, lines.length, writes], [0, 4, []]);
+  for (const line of lines) assert(/: would .*\(dry run\)$/.test(line), line);
+  await annotate(run, { [SCALE]: "true", [PAUSED]: "true" });
+  const released = await ask("release", run, { isDryRun: true });
+  assertEquals([released.code, released.lines.length, released.writes], [0, 3, []]);
+});
+
+for (const key of [PAUSED, "autoscaling.keda.sh/paused-replicas", "autoscaling.keda.sh/paused-scale-in"]) {
+  Deno.test(`adopt leaves an object alone that a user has paused: ${key} (M6)`, async () => {
+    const annotations = { [key]: key.endsWith("replicas") ? "2" : "true" };
+    await using run = await start({ annotations });
+    const { code, error, writes } = await ask("adopt", run, { keda: () => Promise.resolve() });
+    assertEquals([code, writes, await annotationsOf(run)], [2, [], annotations]);
+    assertStringIncludes(error, `paused already by the annotation ${key}; remove`);
+  });
+}
+
+Deno.test("adopt undoes the selection where podfit is not in mode selected, and says so (M6)", async () => {
+  await using run = await start({ settings: { isNextToKeda: false }, triggers: [kafka()], annotations: { a: "b" } });
+  const { code, error } = await ask("adopt", run);
+  assertEquals([code, await annotationsOf(run)], [2, { a: "b" }]);
+  assertStringIncludes(error, "Cannot adopt default/web: waited 30s: podfit says nothing about the object");
+  assertStringIncludes(error, "scaledObjects.mode=selected");
+  assertStringIncludes(error, "The steps are undone");
+});
+
+Deno.test("adopt undoes the selection where KEDA makes no HPA (M6)", async () => {
+  await using run = await start();
+  const { code, error } = await ask("adopt", run, { keda: () => Promise.resolve() });
+  assertEquals([code, await annotationsOf(run)], [2, {}]);
+  assertStringIncludes(error, 'KEDA has made no HPA "keda-hpa-web"');
+});
+
+Deno.test("adopt undoes selection, record and pause where podfit does not begin to scale (M6)", async () => {
+  await using run = await start();
+  const stuck = async (one: ReplicasRun) => {
+    if ((await annotationsOf(one))[PAUSED] === undefined) await actAsKeda(one);
+  };
+  await actAsKeda(run);
+  const { code, error, lines } = await ask("adopt", run, { keda: stuck });
+  assertEquals([code, lines.length], [2, 3]);
+  assertStringIncludes(error, "podfit does not set the replicas: KEDAIsScaling");
+  await run.advance(30);
+  assertEquals([await annotationsOf(run), await run.condition("web", "PodfitScaling")], [{}, "-"]);
+});
+
+Deno.test("adopt undoes the selection where the pause is refused, and names the right (M6)", async () => {
+  await using run = await start();
+  let patches = 0;
+  const refuse = (request: Request) => {
+    if (request.method !== "PATCH" || ++patches !== 2) return null;
+    const status = { kind: "Status", apiVersion: "v1", status: "Failure", reason: "Forbidden", code: 403 };
+    return Response.json({ ...status, message: "scaledobjects is forbidden: not you" }, { status: 403 });
+  };
+  const { code, error } = await ask("adopt", run, { refuse });
+  assertEquals([code, patches, await annotationsOf(run)], [2, 3, {}]);
+  assertStringIncludes(error, "scaledobjects is forbidden: not you; ask an administrator");
+});
+
+Deno.test("adopt says what to run where it cannot undo (M6)", async () => {
+  await using run = await start();
+  let patches = 0;
+  const refuse = (request: Request) => {
+    if (request.method !== "PATCH" || ++patches === 1) return null;
+    return Response.json({ kind: "Status", code: 500, message: "down" }, { status: 500 });
+  };
+  const { code, error } = await ask("adopt", run, { refuse });
+  assertEquals(code, 2);
+  const command = `kubectl annotate so web -n default --overwrite ${SCALE}- ${PAUSED}- ${RECORD}-`;
+  assert(error.endsWith(`run: ${command}`), error);
+});
+
+Deno.test("adopt that is interrupted undoes what it did (M6)", async () => {
+  await using run = await start();
+  const { code, error } = await ask("adopt", run, { keda: () => Promise.resolve(), stopAfter: 5 });
+  assertEquals([code, await annotationsOf(run)], [2, {}]);
+  assertStringIncludes(error, "interrupted. The steps are undone");
+});
+
+Deno.test("adopt makes a new record for triggers that changed during the pause (M6)", async () => {
+  await using run = await start();
+  await actAsKeda(run);
+  await ask("adopt", run);
+  const before = (await annotationsOf(run))[RECORD];
+  await run.cluster.patch("scaledobjects/web", { spec: { triggers: [kafka("15")] } });
+  await run.advance(60);
+  const { code, lines } = await ask("adopt", run);
+  assertEquals([code, lines.length], [0, 5]);
+  assertStringIncludes(lines[1] ?? "", "its record does not fit its triggers");
+  const after = (await annotationsOf(run))[RECORD] ?? "";
+  assert(after !== before && after.includes("15000m"), after);
+  assertEquals(await run.condition("web", "PodfitScaling"), "True Scaling");
+});
+
+Deno.test("release pauses the object again where KEDA makes no HPA, so podfit goes on (M6)", async () => {
+  await using run = await start();
+  await actAsKeda(run);
+  await ask("adopt", run);
+  const before = await annotationsOf(run);
+  const { code, error } = await ask("release", run, { keda: () => Promise.resolve() });
+  assertEquals([code, await annotationsOf(run)], [2, before]);
+  assertStringIncludes(error, 'KEDA has made no HPA "keda-hpa-web"');
+  await run.advance(30);
+  assertEquals([await run.condition("web", "PodfitScaling"), run.writes], ["True Scaling", []]);
+});
+
+Deno.test("release leaves objects alone that podfit does not scale (M6)", async () => {
+  await using run = await start();
+  const free = await ask("release", run);
+  assertEquals([free.code, free.lines, free.writes], [0, ["default/web: podfit does not scale it"], []]);
+  await annotate(run, { [PAUSED]: "true" });
+  const paused = await ask("release", run);
+  assertEquals([paused.code, paused.writes], [2, []]);
+});
+
+Deno.test("one object that is not there does not hold up the others (M6)", async () => {
+  await using run = await start();
+  const { code, lines, error } = await ask("adopt", run, { names: ["no", "web"] });
+  assertEquals([code, lines.length], [2, 4]);
+  assertStringIncludes(error, "Cannot adopt default/no: there is no such ScaledObject");
+});
+
+Deno.test("labels choose objects, and release takes only those that podfit scales (M6)", async () => {
+  await using run = await start();
+  await run.cluster.patch("scaledobjects/web", { metadata: { labels: { team: "a" } } });
+  assertEquals((await ask("adopt", run, { names: [], selector: "team=a" })).code, 0);
+  await run.cluster.create(scaledObject("other", [kafka()], { target: "other" }));
+  const { code, lines } = await ask("release", run, { names: [] });
+  assertEquals([code, lines.every((line) => line.startsWith("default/web: "))], [0, true]);
+});
