@@ -12,7 +12,7 @@ const SAMPLES = new URL("../testdata/keda/", import.meta.url);
 const OURS = new URL("../../crds/", import.meta.url).pathname;
 const PLURALS = ["scaledobjects", "triggerauthentications", "clustertriggerauthentications"];
 
-/** Where `tests/cluster/build keda` has put KEDA's. */
+/** Where `tests/cluster/build keda-definitions` has put KEDA's. */
 function readTheirFolder(): string {
   const cache = Deno.env.get("XDG_CACHE_HOME") ?? `${Deno.env.get("HOME") ?? ""}/.cache`;
   return `${Deno.env.get("CLUSTER_HOME") ?? `${cache}/podfit-cluster`}/keda`;

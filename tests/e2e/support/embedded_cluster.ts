@@ -44,6 +44,7 @@ export const EMBEDDED_FACTS: Facts = {
   freePods: 110,
   freeMillicores: NODE.cpuMillicores,
   hasMetricsServer: true,
+  hasKeda: false,
   hasCgroups: true,
   minorVersion: "1.36",
 };

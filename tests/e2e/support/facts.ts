@@ -1,6 +1,7 @@
 /** What does the cluster of KUBECONFIG have that scenarios may need? */
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { VERSION } from "../../../lib/cli/command/process.ts";
+import { hasKeda } from "./keda.ts";
 import { hasProgram, kubectlJson, kubectlRaw, tryKubectl } from "./kubectl.ts";
 import type { List, Metadata, NodeJson, PodJson } from "./objects.ts";
 import { readFreeMillicores } from "./room.ts";
@@ -27,6 +28,8 @@ export interface Facts {
   readonly freePods: number;
   readonly freeMillicores: number;
   readonly hasMetricsServer: boolean;
+  /** KEDA's own programs can be started next to it. */
+  readonly hasKeda: boolean;
   /** This is the machine of a node, whose cgroups may be mounted once more. */
   readonly hasCgroups: boolean;
   readonly minorVersion: string;
@@ -63,6 +66,7 @@ export async function fetchFacts(): Promise<Facts> {
     freePods: ready.reduce((sum, { status }) => sum + Number(status.allocatable.pods), 0) - pods.length,
     freeMillicores: Math.max(0, ...free),
     hasMetricsServer: metrics.code === 0,
+    hasKeda: await hasKeda(),
     hasCgroups: await findCgroups(),
     minorVersion: `${major}.${minor}`,
   };

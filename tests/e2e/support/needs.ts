@@ -28,6 +28,8 @@ export interface Needs {
   /** Room for so much more CPU request on one node; it is the scenario's own for as long as that runs. */
   readonly freeMillicores?: number;
   readonly metricsServer?: true;
+  /** KEDA's operator and metrics adapter. */
+  readonly keda?: true;
   /** podfit runs on the node of its pods, and the test may mount there. */
   readonly cgroups?: true;
   /** The API server's, e.g. `1.36`. */
@@ -121,6 +123,9 @@ function findLack(needs: Needs): string | null {
     return `needs Kubernetes ${needs.minorVersion}, here: ${facts.minorVersion}`;
   }
   if (needs.cgroups === true && !facts.hasCgroups) return "needs root on the machine of the node";
+  if (needs.keda === true && !facts.hasKeda) {
+    return "needs KEDA's own programs on a cluster of tests/cluster/up: see tests/cluster/build keda";
+  }
   const amounts = [
     ["nodes", needs.nodes, facts.nodes],
     ["free pods", needs.pods, facts.freePods],
