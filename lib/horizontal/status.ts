@@ -25,7 +25,7 @@ import {
 import { formatTime, parseTime } from "../units/time.ts";
 import { isRecord } from "../units/untrusted.ts";
 import { toWholeSeconds } from "./activation.ts";
-import { READY_MESSAGE } from "./conditions.ts";
+import { PARTIAL_TRIGGER_ERROR, READY_MESSAGE, TRIGGER_ERROR } from "./conditions.ts";
 import { findFailureCount } from "./fallback.ts";
 
 /** As the API has it; an absent field is not set. */
@@ -161,8 +161,10 @@ function listOwnConditions(
 }
 
 function toScaling(ready: Condition, { isStale }: Adoption): Condition {
+  // The record that does not fit is why its triggers fail.
+  const isTriggers = ready.reason === TRIGGER_ERROR.reason || ready.reason === PARTIAL_TRIGGER_ERROR.reason;
+  if (isStale && (ready.status === "True" || isTriggers)) return RECORD_STALE;
   if (ready.status !== "True") return ready;
-  if (isStale) return RECORD_STALE;
   return { ...ready, reason: "Scaling", message: ready.message.replace(READY_MESSAGE, SCALING_MESSAGE) };
 }
 

@@ -205,7 +205,7 @@ Deno.test("triggers that change while the object is paused fail: replicas do not
   await run.cluster.patch("scaledobjects/web", { spec: { triggers: [{ ...KAFKA, metadata }] } });
   await run.advance(900);
   assertEquals([await run.replicas(), run.writes], [3, []]);
-  assertEquals((await run.condition("web", "PodfitScaling")).split(" ")[0], "False");
+  assertEquals(await run.condition("web", "PodfitScaling"), "False RecordStale");
 });
 
 Deno.test("podfit writes its own conditions and leaves KEDA's as they are (M7)", async () => {
