@@ -45,9 +45,7 @@ function computeExternalMetric(object: ScaledObject, trigger: ExternalTrigger, f
     return { kind: "value", milli: toMilli(value), isActive: value > trigger.activation };
   }
   const error = reading?.kind === "failed" ? reading.message : "it was not asked";
-  if (!hasOwnFallback(trigger) || !isInFallback(facts.failures, trigger.metricName, object.fallback)) {
-    return { kind: "failed", error };
-  }
+  if (!isInFallback(facts.failures, trigger.metricName, object.fallback)) return { kind: "failed", error };
   return toFallbackResult(object, trigger, { facts, error });
 }
 

@@ -7,7 +7,168 @@ const RIGHTS = "podfit may read external.metrics.k8s.io next to KEDA only, and i
 
 const UNSELECTED = "an object that is not selected has podfit's own types only (M10, M22)";
 
+const LEFT = "podfit leaves a selected object to KEDA until it is paused and the HPA is gone (M2)";
+
+const UNSEEN = "an object that was paused before podfit saw the HPA is left alone, with what to do (M4)";
+
+const RECORD = "the record is that of KEDA's HPA, and follows it while the object is not paused (M4)";
+
+const OWN_STATUS = "podfit writes its own conditions and leaves KEDA's as they are (M7)";
+
+const GIVEN_BACK = "an object that is no longer selected loses podfit's conditions, and keeps the others (M7)";
+
+const MEASURED = "podfit measures its own types itself, and knows that KEDA could (M10)";
+
+const DECIDED = "the annotation podfit.dev/metrics decides who measures (M10)";
+
+const FALLBACK = "an object with a fallback is asked no more often than the HPA would, and podfit applies none (M13)";
+
 export const NEXT_TO_KEDA: Mutations = {
+  M2: [
+    {
+      breaks: "scales while KEDA is not paused",
+      in: "findAdoptionBlocker",
+      find: "if (!adoption.isKedaPaused) {",
+      replace: "if (false) {",
+      test: LEFT,
+    },
+    {
+      breaks: "scales while KEDA's HPA is there",
+      in: "findAdoptionBlocker",
+      find: "if (own !== undefined) {",
+      replace: "if (false) {",
+      test: LEFT,
+    },
+    {
+      breaks: "takes KEDA's number of paused replicas for a pause",
+      in: "isKedaPaused",
+      find: " && annotations?.has(KEDAS_PAUSES.replicas) === false",
+      replace: "",
+      test: "podfit's own annotations pause a selected object, and KEDA's do not (M2, M3)",
+    },
+  ],
+  M4: [
+    {
+      breaks: "scales without a record",
+      in: "findAdoptionBlocker",
+      find: "if (!adoption.lacksRecord) return null;",
+      replace: "return null;",
+      test: UNSEEN,
+    },
+    {
+      breaks: "keeps the first record",
+      in: "createKeepRecord",
+      find: "if (adoption.record !== null && text === formatAdoptionRecord(adoption.record)) return;",
+      replace: "if (adoption.record !== null) return;",
+      test: RECORD,
+    },
+    {
+      breaks: "writes the same record again",
+      in: "createKeepRecord",
+      find: "if (adoption.record !== null && text === formatAdoptionRecord(adoption.record)) return;",
+      replace: "",
+      test: RECORD,
+    },
+    {
+      breaks: "takes two metrics of one trigger for one",
+      in: "findRecordProblem",
+      find: "if (metrics === 1) return null;",
+      replace: "if (metrics >= 1) return null;",
+      test: "a trigger that KEDA has two metrics for fails, and says to give the object back (M4)",
+    },
+  ],
+  M7: [
+    {
+      breaks: "writes KEDA's fields too",
+      in: "toScaledObjectStatus",
+      find: "if (adoption !== null) return { conditions: listOwnConditions(facts, adoption, state) };",
+      replace: "",
+      test: OWN_STATUS,
+    },
+    {
+      breaks: "drops KEDA's conditions",
+      in: "toSharedPatch",
+      find: "conditions: [...kept, ...own]",
+      replace: "conditions: own",
+      test: OWN_STATUS,
+    },
+    {
+      breaks: "leaves its conditions behind",
+      in: "createRemoveConditions",
+      find: "const kept = conditions.filter((one) => !isOwnCondition(one));",
+      replace: "const kept = conditions;",
+      test: GIVEN_BACK,
+    },
+    {
+      breaks: "takes KEDA's finalizer away",
+      in: "needsFinalizerChange",
+      find: "if (adoption !== null) return false;",
+      replace: "",
+      test: "KEDA's finalizer stays, and podfit neither restores nor reports the end of the object (M7)",
+    },
+    {
+      breaks: "goes by KEDA's lastActiveTime",
+      in: "seedAdoptedState",
+      find: "...NEW_REPLICAS_STATE,",
+      replace: "...seedReplicasState(status),",
+      test: "an adopted object goes to zero and back by its activation, and not at once after podfit's start (M7)",
+    },
+  ],
+  M8: [
+    {
+      breaks: "does not say to stop KEDA",
+      in: "toHpaConflict",
+      find: "const message = owners.includes(uid)",
+      replace: "const message = false",
+      test: "in mode all KEDA's HPA blocks the object, and nobody asks KEDA for values (M8, M22)",
+    },
+  ],
+  M10: [
+    {
+      breaks: "lets KEDA measure what podfit can",
+      in: "parseMeasured",
+      find: "if (adopted.measuredBy === null) {",
+      replace: "if (false) {",
+      test: MEASURED,
+    },
+    {
+      breaks: "measures itself what is KEDA's by annotation",
+      in: "parseMeasured",
+      find: "if (adopted.measuredBy === null) {",
+      replace: "if (true) {",
+      test: DECIDED,
+    },
+    {
+      breaks: "lets KEDA measure what is podfit's by annotation",
+      in: "parseMeasured",
+      find: ' || adopted.measuredBy === "podfit"',
+      replace: "",
+      test: DECIDED,
+    },
+  ],
+  M13: [
+    {
+      breaks: "applies a fallback of its own",
+      in: "countFailures",
+      find: "listExternalTriggers(object).filter(hasOwnFallback)",
+      replace: "listExternalTriggers(object)",
+      test: FALLBACK,
+    },
+    {
+      breaks: "asks as often as without a fallback",
+      in: "listServed",
+      find: 'const isKept = trigger.source.kind === "keda" && object.fallback !== null;',
+      replace: "const isKept = false;",
+      test: FALLBACK,
+    },
+    {
+      breaks: "does not repeat KEDA's condition",
+      in: "listOwnConditions",
+      find: 'PodfitFallback: kedas?.status === "True" ? kedas : Fallback,',
+      replace: "PodfitFallback: Fallback,",
+      test: FALLBACK,
+    },
+  ],
   M12: [
     {
       breaks: "takes the default where the parameter is given",

@@ -43,6 +43,14 @@ Deno.test("a size that podfit changed is noted with its direction, its words and
   });
 });
 
+Deno.test("a size of which podfit changed one side, and somebody else the other, is noted (C51)", () => {
+  const seen: readonly Seen[] = [
+    { spec: SMALL },
+    { spec: LARGE, reported: SMALL, manager: "podfit.main", sides: ["cpu.requests"] },
+  ];
+  assertEquals(watch(seen)["web"]?.action, "scaleUp");
+});
+
 const SILENT: Readonly<Record<string, readonly Seen[]>> = {
   "podfit did not see before": UP.slice(1),
   "somebody else changed": [{ spec: SMALL }, { spec: LARGE, manager: "kubectl-edit" }],
