@@ -51,6 +51,7 @@ Deno.test("decideReplicas() writes paused-replicas when the object appears or ch
   const fold = createFold(object, 2);
   const { write } = fold.changed();
   assertEquals([write?.half, write?.replicas, fold.state.pausedReplicas], ["paused", 4, 4]);
+  assertEquals(write?.message, "New size: 4; reason: annotation autoscaling.keda.sh/paused-replicas");
   fold.scale = { ...fold.scale, replicas: 7 };
   assertEquals([fold.poll([value(1)]).write, fold.tick([value(1)]).write], [null, null]);
   assertEquals(fold.changed().write?.replicas, 4);

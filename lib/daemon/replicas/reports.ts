@@ -203,8 +203,9 @@ export class ReplicasSweep {
     const before = this.#settled.get(facts.uid);
     if (state === null || (before?.facts === facts && before.state === state && !context.isLast)) return null;
     const status = toScaledObjectStatus(facts, state, computeWallAheadMs(this.#options.clock));
-    const object = facts.adoption === null ? facts : { ...facts, status: pickOwnStatus(facts.status) };
-    const writing = this.#options.writer.write({ object, isStale: false, status }, context);
+    const isShared = facts.adoption !== null;
+    const object = isShared ? { ...facts, status: pickOwnStatus(facts.status) } : facts;
+    const writing = this.#options.writer.write({ object, isStale: false, isShared, status }, context);
     if (writing === null) this.#settled.set(facts.uid, snapshot);
     return writing instanceof Promise ? writing : null;
   }

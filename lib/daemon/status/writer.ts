@@ -42,6 +42,8 @@ export interface StatusToWrite<Status> {
   };
   /** The watch is stale. */
   readonly isStale: boolean;
+  /** Another program writes the same list, and may write back what it read before. */
+  readonly isShared?: boolean;
   readonly status: Status;
 }
 
@@ -112,7 +114,7 @@ export class StatusWriter<Status extends object> {
   }
 
   #decideWhen(
-    { object, isStale, status }: StatusToWrite<Status>,
+    { object, isStale, isShared = false, status }: StatusToWrite<Status>,
     { memory, sweep }: Writing<Status>,
   ): "now" | "later" | null {
     const nowMs = this.#options.clock.monotonic();
@@ -121,8 +123,10 @@ export class StatusWriter<Status extends object> {
     if (written === null) return isDeepEqual(status, object.status, true) ? null : "now";
     const sinceMs = nowMs - written.atMs;
     // A stale watch shows nothing new, not even our own write.
-    const isShown = !isStale && sinceMs >= WATCH_LAG_MS;
-    if (isShown && !isSameButTimes(object.status, written.stored)) {
+    const isShown = !isStale && sinceMs >= (isShared ? SHARED_LAG_MS : WATCH_LAG_MS);
+    const isOverwritten = (isShown || isShared) && !isSameButTimes(object.status, written.stored);
+    if (isShared && isOverwritten && !isSameButTimes(status, object.status)) return isShown ? "now" : "later";
+    if (isShown && isOverwritten) {
       if (isSameButTimes(status, object.status)) return null;
       const overwritten = { autoscaler: object, ours: status, theirs: object.status, writtenAtMs: written.atMs };
       return this.#rivalry.mayWrite(overwritten) ? "now" : null;
@@ -207,6 +211,9 @@ const REFUSED_MAX_MS = 300_000;
 
 /** A watch may show our own write this late. A status that it shows later comes from another writer. */
 const WATCH_LAG_MS = 60_000;
+
+/** For a status that another program writes too: it is not at odds with podfit, but may write back an older list. */
+const SHARED_LAG_MS = 15_000;
 
 const WHAT = "Cannot write status";
 

@@ -244,6 +244,21 @@ Deno.test("conditions that another writer drops are written again (M7)", async (
   assertEquals(await run.condition("web", "PodfitScaling"), "True Scaling");
 });
 
+Deno.test("an older list of conditions that KEDA writes back is replaced within 20 s (M7)", async () => {
+  const keda = new Keda();
+  await using run = await start(keda);
+  await adopt(run);
+  await run.advance(30);
+  const { status: { conditions: older } } = await run.cluster.get("scaledobjects/web");
+  await annotate(run, { [KEDAS_PAUSE]: null });
+  await run.advance(2);
+  assertEquals(await run.condition("web", "PodfitScaling"), "False KEDAIsScaling");
+  await setStatus(run, { conditions: older });
+  await run.advance(20);
+  assertEquals(await run.condition("web", "PodfitScaling"), "False KEDAIsScaling");
+  assertEquals(run.podfit.lines("Another writer changes the status").length, 0);
+});
+
 Deno.test("an object that is no longer selected loses podfit's conditions, and keeps the others (M7)", async () => {
   const keda = new Keda();
   await using run = await start(keda);
