@@ -92,6 +92,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     maxContenders,
     seesReplicas: replicas !== null,
     isNextToKeda: replicas?.isNextToKeda ?? false,
+    usesMetricsApis: replicas?.usesMetricsApis ?? false,
     ignoresDisruptionBudgets: options.ignoresDisruptionBudgets ?? false,
     clock,
     random,

@@ -113,10 +113,15 @@ export function nameScalingMetric(subject: ScalingMetric): string {
     case "resource":
       return nameResourceMetric(subject);
     case "external":
-      return `external metric ${subject.metricName}`;
+      return nameExternalMetric(subject);
     case "composite":
       return `external metric ${COMPOSITE_METRIC_NAME}`;
   }
+}
+
+function nameExternalMetric({ source, metricName }: ExternalTrigger): string {
+  if (source.kind !== "metric" || source.of.kind === "external") return `external metric ${metricName}`;
+  return source.of.kind === "pods" ? `pods metric ${source.metric}` : `${source.of.objectKind} metric ${source.metric}`;
 }
 
 function nameResourceMetric({ type, container, target }: ResourceTrigger): string {

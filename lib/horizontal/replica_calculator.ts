@@ -5,7 +5,7 @@
  * added up, the ratio of usage to target is compared with the tolerance, and the largest proposal wins.
  */
 import type { ContainerFacts, PodFacts } from "../model/pod.ts";
-import type { PodMetric, PodReading, ProposalReport, RequestProblem } from "../model/replicas_decision.ts";
+import type { PodMetric, PodReading, PodValues, ProposalReport, RequestProblem } from "../model/replicas_decision.ts";
 import type { Behavior, MetricType, ResourceTarget } from "../model/scaled_object.ts";
 import type { ScaledObjectConditionReason } from "../model/meanings/conditions.ts";
 import type { Resource } from "../units/resources.ts";
@@ -36,23 +36,29 @@ interface GroupsInput {
   /** Thousandths. */
   readonly requestOf: (pod: PodReading) => bigint;
   readonly usageOf: (pod: MeasuredPod) => bigint;
+  /** Usage of pods that are in no group. The HPA controller takes it into the average. */
+  readonly others?: readonly bigint[];
 }
 
 /**
- * Needs at least one ready pod. Returns `null` if all requests are 0.
+ * Needs the usage of at least one pod. Returns `null` if all requests are 0.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
  * Clauses: R37.
  */
 export function proposeByGroups(groups: Groups, input: GroupsInput): GroupsProposal | null {
-  const { target, tolerance, replicas, requestOf, usageOf } = input;
-  const ready = groups.ready.map((pod) => ({ usage: usageOf(pod), request: requestOf(pod) }));
-  const ratio = toUsageRatio(ready, target);
+  const { target, tolerance, replicas, requestOf, usageOf, others = [] } = input;
+  const { ready } = groups;
+  const measured = [
+    ...ready.map((pod) => ({ usage: usageOf(pod), request: requestOf(pod) })),
+    ...others.map((usage) => ({ usage, request: 0n })),
+  ];
+  const ratio = toUsageRatio(measured, target);
   if (ratio === null) return null;
   const isUp = ratio > 1;
   if (groups.missing.length === 0 && !(isUp && groups.unready.length > 0)) {
     return { ratio, replicas: isWithin(ratio, tolerance) ? replicas : toReplicas(ratio * ready.length) };
   }
-  return proposeWithFilledIn([...ready, ...fillIn(groups, ratio, input)], ratio, input);
+  return proposeWithFilledIn([...measured, ...fillIn(groups, ratio, input)], ratio, input);
 }
 
 /**
@@ -107,7 +113,7 @@ const INITIAL_READINESS_MS = 30_000;
  */
 export function groupPods(
   pods: readonly PodReading[],
-  { type, now }: { readonly type: Resource; readonly now: number },
+  { type, now }: { readonly type: Resource | "other"; readonly now: number },
 ): Groups {
   const [ready, unready, missing]: [MeasuredPod[], PodReading[], PodReading[]] = [[], [], []];
   for (const pod of pods) {
@@ -161,6 +167,36 @@ function sumOf(pods: readonly CountedPod[], key: keyof CountedPod): bigint {
   return pods.reduce((total, pod) => total + pod[key], 0n);
 }
 
+export interface PodValuesInput extends Pick<ValueInput, "targetMilli" | "replicas" | "tolerance"> {
+  /** Values are not negative. */
+  readonly values: PodValues;
+}
+
+/**
+ * Returns the proposal of a pods-metric trigger. A failure has the HPA controller's words.
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
+ * Clauses: M17.
+ */
+export function proposeByPodValues({ values, targetMilli, replicas, tolerance }: PodValuesInput): ReplicasProposal {
+  const { pods, others } = values;
+  const groups = groupPods(pods, { type: "other", now: 0 });
+  const counts = { ready: groups.ready.length, unready: groups.unready.length, missing: groups.missing.length };
+  const fail = (cause: string): ReplicasProposal => (
+    { kind: "failed", reason: "FailedGetPodsMetric", message: `failed to get pods metric value: ${cause}` }
+  );
+  if (pods.length === 0) return fail("no pods returned by selector while calculating replica count");
+  const proposed = counts.ready + others.length === 0 ? null : proposeByGroups(groups, {
+    target: { kind: "AverageValue", milli: targetMilli },
+    replicas,
+    tolerance,
+    requestOf: () => 0n,
+    usageOf: ({ metric }) => metric.milli,
+    others,
+  });
+  if (proposed === null) return fail("did not receive metrics for targeted pods (pods might be unready)");
+  return { kind: "proposal", ...proposed, lo: proposed.replicas, hi: proposed.replicas, ...counts };
+}
+
 export interface ValueInput {
   /** Thousandths, within 63 bits; only a formula's may be negative. */
   readonly valueMilli: bigint;
@@ -174,6 +210,8 @@ export interface ValueInput {
   /** `countReadyPods`: `null` = the selector lists no pod. */
   readonly readyPods: number | null;
   readonly tolerance: Tolerance;
+  /** Of an object in the cluster; false unless given. */
+  readonly isOfObject?: boolean;
 }
 
 /**
@@ -197,15 +235,16 @@ function proposeByAverage({ valueMilli, targetMilli, statusReplicas, tolerance }
   return toValueProposal(replicas, Number.isFinite(ratio) ? ratio : null, 0);
 }
 
-function proposeByWhole({ valueMilli, targetMilli, replicas, readyPods, tolerance }: ValueInput): ReplicasProposal {
+function proposeByWhole(input: ValueInput): ReplicasProposal {
+  const { valueMilli, targetMilli, replicas, readyPods, tolerance, isOfObject = false } = input;
   const ratio = Number(valueMilli) / Number(targetMilli);
   if (isWithin(ratio, tolerance)) return toValueProposal(replicas, ratio, readyPods ?? 0);
   if (readyPods === null) {
     const cause = "no pods returned by selector while calculating replica count";
     return {
       kind: "failed",
-      reason: "FailedGetExternalMetric",
-      message: `failed to get external metric: unable to calculate ready pods: ${cause}`,
+      reason: isOfObject ? "FailedGetObjectMetric" : "FailedGetExternalMetric",
+      message: `failed to get ${isOfObject ? "object" : "external"} metric: unable to calculate ready pods: ${cause}`,
     };
   }
   return toValueProposal(toReplicas(ratio * readyPods), ratio, readyPods);

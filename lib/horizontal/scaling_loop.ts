@@ -16,7 +16,9 @@ import type { Conditions, ReplicasState, ReportedTopics, ScalingHistory } from "
 import {
   type Behavior,
   COMPOSITE_METRIC_NAME,
+  type ExternalTrigger,
   type Formula,
+  type MetricSource,
   type MetricType,
   type ResourceTrigger,
   type ScaledObject,
@@ -39,6 +41,7 @@ import { proposeByPods, reportWideGrowth } from "./joint/proposal.ts";
 import {
   chooseNeed,
   type NeedResult,
+  proposeByPodValues,
   proposeByValue,
   type ReplicasProposal,
   toTolerance,
@@ -277,7 +280,7 @@ function proposeFor(subject: ScalingMetric, facts: ProposalFacts): ReplicasPropo
     case "resource":
       return proposeForResource(subject, facts);
     case "external":
-      return proposeForValue(findExternalValue(subject.index, facts), { ...subject, name: subject.metricName, facts });
+      return proposeForExternal(subject, facts);
     case "composite":
       return proposeForFormula(subject.formula, facts);
   }
@@ -310,6 +313,24 @@ function proposeForResource(
 /** Thousandths, or why it is missing. */
 type MetricValue = { readonly milli: bigint } | { readonly error: string };
 
+/** The value of a fallback is one for all pods. Clauses: M17. */
+function proposeForExternal(trigger: ExternalTrigger, facts: ProposalFacts): ReplicasProposal {
+  const { index, source, metricName: name, targetMilli } = trigger;
+  const value = findExternalValue(index, facts);
+  const reading = facts.observation.triggers.get(index);
+  const values = reading?.kind === "value" ? reading.byPod : undefined;
+  if (values !== undefined && targetMilli !== null && "milli" in value) {
+    const { replicas } = facts.observation.scale;
+    return proposeByPodValues({ values, targetMilli, replicas, tolerance: toTolerance(facts.behavior) });
+  }
+  return proposeForValue(value, {
+    ...trigger,
+    name,
+    of: source.kind === "metric" ? source.of.kind : "external",
+    facts,
+  });
+}
+
 function findExternalValue(index: number, { evaluation }: ProposalFacts): MetricValue {
   const result = evaluation.metrics.find(({ trigger }) => trigger.index === index)?.result;
   if (result === undefined) return { error: "it was not asked" };
@@ -330,14 +351,22 @@ interface ValueTarget {
   readonly name: string;
   readonly targetMilli: bigint | null;
   readonly metricType: MetricType;
+  /** "external" unless given. */
+  readonly of?: MetricSource["of"]["kind"];
   readonly facts: ProposalFacts;
 }
 
-function proposeForValue(value: MetricValue, { name, targetMilli, metricType, facts }: ValueTarget): ReplicasProposal {
+const FAILURES = {
+  external: "FailedGetExternalMetric",
+  object: "FailedGetObjectMetric",
+  pods: "FailedGetPodsMetric",
+} as const;
+
+function proposeForValue(value: MetricValue, target: ValueTarget): ReplicasProposal {
+  const { name, targetMilli, metricType, of = "external", facts } = target;
   if ("error" in value || targetMilli === null) {
     const cause = "error" in value ? value.error : "it has no target";
-    const message = `failed to get ${name} external metric: ${cause}`;
-    return { kind: "failed", reason: "FailedGetExternalMetric", message };
+    return { kind: "failed", reason: FAILURES[of], message: `failed to get ${name} ${of} metric: ${cause}` };
   }
   const { scale: { replicas, statusReplicas }, readyPods } = facts.observation;
   const tolerance = toTolerance(facts.behavior);
@@ -349,6 +378,7 @@ function proposeForValue(value: MetricValue, { name, targetMilli, metricType, fa
     statusReplicas,
     readyPods,
     tolerance,
+    isOfObject: of === "object",
   });
 }
 

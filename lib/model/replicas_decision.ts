@@ -51,12 +51,26 @@ export type TriggerReadings = ReadonlyMap<number, TriggerReading>;
 export type TriggerReading =
   /**
    * The value of the source, not rounded. `isCounted`: it does not repeat a value that was counted. `isEmpty`: the
-   * source had none, which counts as 0.
+   * source had none, which counts as 0. `byPod`: the values of which it is the sum.
    */
-  | { readonly kind: "value"; readonly value: number; readonly isCounted: boolean; readonly isEmpty?: boolean }
+  | {
+    readonly kind: "value";
+    readonly value: number;
+    readonly isCounted: boolean;
+    readonly isEmpty?: boolean;
+    readonly byPod?: PodValues;
+  }
   | { readonly kind: "failed"; readonly message: string; readonly isCounted: boolean }
   /** For a cpu or memory trigger; `isCoupled`: its target is coupled with the size of the pods. */
   | { readonly kind: "pods"; readonly pods: readonly PodReading[]; readonly isCoupled: boolean };
+
+/** The answer to a pods-metric trigger. */
+export interface PodValues {
+  /** All pods that the selector lists, with their value as `metric`. */
+  readonly pods: readonly PodReading[];
+  /** Values of pods that podfit does not list, thousandths: the HPA counts them too. */
+  readonly others: readonly bigint[];
+}
 
 /** The target's subresource scale. */
 export interface Scale {

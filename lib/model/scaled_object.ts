@@ -200,7 +200,12 @@ export interface ExternalTrigger extends CommonTrigger {
 /** The metric of a formula (status.compositeScalerName). */
 export const COMPOSITE_METRIC_NAME = "composite-metric";
 
-export const EXTERNAL_TYPES = ["cron", "kubernetes-workload", "metrics-api", "prometheus"] as const;
+/** The metrics of an HPA that are not about CPU and memory: `Pods`, `Object` and `External`. Clauses: M17. */
+export const METRIC_TYPES = ["pods-metric", "object-metric", "external-metric"] as const;
+
+export type MetricsApiType = typeof METRIC_TYPES[number];
+
+export const EXTERNAL_TYPES = ["cron", "kubernetes-workload", "metrics-api", "prometheus", ...METRIC_TYPES] as const;
 
 export type ExternalType = typeof EXTERNAL_TYPES[number];
 
@@ -211,7 +216,28 @@ export interface AuthenticationRef {
 }
 
 /** Where the value comes from. What may be given by a TriggerAuthentication as well is `null` where the metadata has it not. */
-export type TriggerSource = CronSource | WorkloadSource | MetricsApiSource | PrometheusSource | KedaSource;
+export type TriggerSource =
+  | CronSource
+  | WorkloadSource
+  | MetricsApiSource
+  | PrometheusSource
+  | KedaSource
+  | MetricSource;
+
+/** The value is a metric of custom.metrics.k8s.io or external.metrics.k8s.io, as an HPA has it. Clauses: M17. */
+export interface MetricSource {
+  readonly kind: "metric";
+  /** As the API has it. */
+  readonly metric: string;
+  /** Of the metric, as `kubectl -l` has it; empty = none. */
+  readonly selector: string;
+  readonly of:
+    | { readonly kind: "external" }
+    /** The pods of the target. */
+    | { readonly kind: "pods" }
+    /** In the namespace of the ScaledObject; a Namespace is always that one. */
+    | { readonly kind: "object"; readonly apiVersion: string; readonly objectKind: string; readonly name: string };
+}
 
 /** The value is KEDA's, through external.metrics.k8s.io. Clauses: M10, M11. */
 export interface KedaSource {

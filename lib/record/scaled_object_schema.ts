@@ -99,6 +99,15 @@ const source = v.variant("kind", [
     ...http,
   }),
   v.strictObject({ kind: v.literal("keda"), object: text, problem: textOrNull }),
+  v.strictObject({
+    kind: v.literal("metric"),
+    metric: text,
+    selector: text,
+    of: v.variant("kind", [
+      v.strictObject({ kind: v.picklist(["external", "pods"]) }),
+      v.strictObject({ kind: v.literal("object"), apiVersion: text, objectKind: text, name: text }),
+    ]),
+  }),
 ]);
 
 const common = { index: number, name: textOrNull };
@@ -279,7 +288,13 @@ const podReading = v.strictObject({
 });
 
 const reading = v.variant("kind", [
-  v.strictObject({ kind: v.literal("value"), value: double, isCounted: flag, isEmpty: v.exactOptional(flag) }),
+  v.strictObject({
+    kind: v.literal("value"),
+    value: double,
+    isCounted: flag,
+    isEmpty: v.exactOptional(flag),
+    byPod: v.exactOptional(v.strictObject({ pods: v.array(podReading), others: v.array(integer) })),
+  }),
   v.strictObject({ kind: v.literal("failed"), message: text, isCounted: flag }),
   v.strictObject({ kind: v.literal("pods"), pods: v.array(podReading), isCoupled: flag }),
 ]);

@@ -6,6 +6,7 @@
  * loop the value of the last activation loop.
  */
 import { type ExternalTrigger, listExternalTriggers, type ScaledObject } from "../model/scaled_object.ts";
+import type { PodValues } from "../model/replicas_decision.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { createTriggerCredentials, type FetchCredentials, type TriggerCredentials } from "./credentials.ts";
 import { fetchTriggerValue, type ValueSources } from "./value.ts";
@@ -14,7 +15,13 @@ export type TriggerLoop = "poll" | "tick";
 
 /** A reading for the decision. `isCounted`: it is not a repetition of a counted one. Clauses: R8, R19. */
 type ExternalReading =
-  | { readonly kind: "value"; readonly value: number; readonly isCounted: boolean; readonly isEmpty?: boolean }
+  | {
+    readonly kind: "value";
+    readonly value: number;
+    readonly isCounted: boolean;
+    readonly isEmpty?: boolean;
+    readonly byPod?: PodValues;
+  }
   | { readonly kind: "failed"; readonly message: string; readonly isCounted: boolean };
 
 type TriggersResult =
@@ -198,8 +205,9 @@ async function askOnce(
   const answer = await fetchTriggerValue(asked, options, { namespace, credentials, now, signal });
   options.onAsked?.({ trigger, seconds: (options.clock.monotonic() - askedMs) / 1000, isEmpty: answer.isEmpty });
   if (answer.kind === "value") {
-    const empty = answer.isEmpty ? { isEmpty: true } : {};
-    return { outcome: { kind: "value", value: answer.value, isCounted: true, ...empty }, isSlow: false };
+    const { value, isEmpty, byPod } = answer;
+    const extra = { ...(isEmpty && { isEmpty }), ...(byPod !== undefined && { byPod }) };
+    return { outcome: { kind: "value", value, isCounted: true, ...extra }, isSlow: false };
   }
   return { outcome: { kind: "failed", message: answer.message, isCounted: true }, isSlow: answer.isSlow === true };
 }

@@ -5,7 +5,9 @@
  * that the daemon implements.
  */
 import { oneLine } from "../kube/errors.ts";
-import type { ExternalTrigger, KedaSource, TriggerSource } from "../model/scaled_object.ts";
+import type { PodFacts } from "../model/pod.ts";
+import type { PodValues } from "../model/replicas_decision.ts";
+import type { ExternalTrigger, KedaSource, MetricSource, TriggerSource } from "../model/scaled_object.ts";
 import { isWithinCron } from "../units/cron.ts";
 import type { Selector } from "../units/selector.ts";
 
@@ -68,7 +70,7 @@ function toValueAnswer(value: number): TriggerAnswer {
 export type HttpTriggerSource = Extract<TriggerSource, { readonly kind: "metrics-api" | "prometheus" }>;
 
 /** The kinds that need a request. */
-export type AskedSource = HttpTriggerSource | KedaSource;
+export type AskedSource = HttpTriggerSource | KedaSource | MetricSource;
 
 /**
  * The answer of a query. `value` is a double as the source has it, also NaN and infinite; it is rounded later.
@@ -76,7 +78,7 @@ export type AskedSource = HttpTriggerSource | KedaSource;
  * long that the query is not repeated. Clauses: R93.
  */
 export type TriggerAnswer =
-  | { readonly kind: "value"; readonly value: number; readonly isEmpty: boolean }
+  | { readonly kind: "value"; readonly value: number; readonly isEmpty: boolean; readonly byPod?: PodValues }
   | { readonly kind: "failed"; readonly message: string; readonly isEmpty: boolean; readonly isSlow?: boolean };
 
 /** How the work on an answer is done and counted: its author decides how much it is. */
@@ -88,6 +90,12 @@ export interface AnswerWork {
 
 /** Parameters of a TriggerAuthentication, resolved; secrets among them are never logged. Clauses: R16. */
 export type TriggerParameters = Readonly<Record<string, string>>;
+
+/** The pods that the selector of a target lists. */
+export interface ListedPods {
+  readonly selector: Selector;
+  readonly pods: readonly PodFacts[];
+}
 
 /** Sends one query; resolves within the trigger's timeout and never rejects. */
 export type AskTrigger<Source extends AskedSource = AskedSource> = (
@@ -101,6 +109,8 @@ export type AskTrigger<Source extends AskedSource = AskedSource> = (
     readonly namespace?: string;
     /** Nodes are not asked, unless the operator allows it. */
     readonly isNodeAddress?: (address: string) => boolean;
+    /** Of the target. */
+    readonly pods?: ListedPods;
   },
 ) => Promise<TriggerAnswer>;
 

@@ -155,6 +155,11 @@ const CASES: Readonly<Record<string, readonly [Values, (options: RunOptions) => 
     (all) => [all.clusterCredentialsAnywhere, all.plainHttpCredentials, all.requireSecretLabel],
     [false, false, true],
   ],
+  "metricsApis (M15)": [
+    { scaledObjects: { enabled: true }, metricsApis: { enabled: true } },
+    ({ metricsApis }) => metricsApis,
+    true,
+  ],
   "kubelet.ca": [
     { kubelet: { ca: { secret: { name: "ca" } } } },
     ({ kubeletCa }) => kubeletCa,

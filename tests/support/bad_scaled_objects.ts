@@ -222,7 +222,7 @@ const BAD: readonly BadRow[] = [
     "R4: a trigger type that podfit does not know",
     { [`${TRIGGER}.type`]: "kafka" },
     "spec.triggers[0].type",
-    'Cannot use trigger type "kafka": podfit knows cpu, memory, cron, kubernetes-workload, metrics-api, prometheus; ask for its value by prometheus or metrics-api',
+    'Cannot use trigger type "kafka": podfit knows cpu, memory, cron, kubernetes-workload, metrics-api, prometheus, pods-metric, object-metric, external-metric; ask for its value by prometheus or metrics-api',
   ],
   [
     "R4: an authenticationRef without name",

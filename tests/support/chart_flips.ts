@@ -78,6 +78,7 @@ const BESIDE: Readonly<Record<string, Values>> = {
   "scaledObjects.clusterCredentialsAnywhere": { scaledObjects: { enabled: true } },
   "scaledObjects.plainHttpCredentials": { scaledObjects: { enabled: true } },
   "scaledObjects.requireSecretLabel": { scaledObjects: { enabled: true } },
+  "metricsApis.enabled": { scaledObjects: { enabled: true } },
   "scaledObjects.triggerAllow": { scaledObjects: { enabled: true } },
   "scaledObjects.triggerDeny": { scaledObjects: { enabled: true } },
   "scaledObjects.transferHpas": { scaledObjects: { enabled: true } },

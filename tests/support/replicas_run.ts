@@ -51,7 +51,10 @@ const ASK_NOBODY: AskTrigger = () => Promise.resolve({ kind: "failed", message: 
 export interface ReplicasRunOptions extends PodfitOptions {
   readonly ask?: AskTrigger;
   /** Of how replicas are set. */
-  readonly settings?: Pick<ReplicasSettings, "kedaDeactivation" | "maxDeactivationsPerMinute" | "isNextToKeda">;
+  readonly settings?: Pick<
+    ReplicasSettings,
+    "kedaDeactivation" | "maxDeactivationsPerMinute" | "isNextToKeda" | "usesMetricsApis"
+  >;
   /** Hears of each pass, beside `passes`. */
   readonly onPass?: (pass: ReplicasEvaluation) => void;
   /** Of the cluster. */

@@ -12,6 +12,7 @@ import { REPLICAS_NOTICES, REPLICAS_REASONS } from "../../lib/model/replicas_dec
 import { CONDITION_TYPES } from "../../lib/model/replicas_state.ts";
 import { EXTERNAL_TYPES, type ExternalType } from "../../lib/model/scaled_object.ts";
 import { METRICS_API_KEYS, PROMETHEUS_KEYS } from "../../lib/resources/scaled_object/http_triggers.ts";
+import { METRIC_SOURCES } from "../../lib/resources/scaled_object/metric_triggers.ts";
 import { CRON_KEYS, WORKLOAD_KEYS } from "../../lib/resources/scaled_object/local_triggers.ts";
 import { parse, parseAll } from "../../lib/runtime/yaml.ts";
 import { type Crd, toApiPage } from "../../tools/reference/api.ts";
@@ -225,6 +226,9 @@ const KEYS: Readonly<Record<ExternalType, readonly string[]>> = {
   "kubernetes-workload": WORKLOAD_KEYS,
   "metrics-api": METRICS_API_KEYS,
   prometheus: PROMETHEUS_KEYS,
+  "pods-metric": METRIC_SOURCES["pods-metric"].keys,
+  "object-metric": METRIC_SOURCES["object-metric"].keys,
+  "external-metric": METRIC_SOURCES["external-metric"].keys,
 };
 
 /** podfit reads them to say that it does not support them. */

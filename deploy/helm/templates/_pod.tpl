@@ -44,6 +44,7 @@
 {{- end }}
 {{- if .Values.scaledObjects.clusterCredentialsAnywhere }}{{ $args = append $args "--cluster-credentials-anywhere" }}{{ end }}
 {{- if .Values.scaledObjects.plainHttpCredentials }}{{ $args = append $args "--plain-http-credentials" }}{{ end }}
+{{- if .Values.metricsApis.enabled }}{{ $args = append $args "--metrics-apis" }}{{ end }}
 {{- if .Values.scaledObjects.requireSecretLabel }}{{ $args = append $args "--require-secret-label" }}{{ end }}
 {{- with .Values.scaledObjects.triggerAllow }}{{ $args = append $args (printf "--trigger-allow=%s" (join "," .)) }}{{ end }}
 {{- with .Values.scaledObjects.triggerDeny }}{{ $args = append $args (printf "--trigger-deny=%s" (join "," .)) }}{{ end }}

@@ -49,6 +49,10 @@ set of values grants.
 # The ScaledObjects, their status, and the finalizer that restoreToOriginalReplicaCount needs.
 - { apiGroups: [keda.sh], resources: [scaledobjects], verbs: [list, watch, patch] }
 {{- end }}
+{{- if .Values.metricsApis.enabled }}
+# The metrics of pods-metric, object-metric and external-metric triggers.
+- { apiGroups: [custom.metrics.k8s.io{{ if ne (include "podfit.replicasMode" .) "selected" }}, external.metrics.k8s.io{{ end }}], resources: ["*"], verbs: [get, list] }
+{{- end }}
 - { apiGroups: [keda.sh], resources: [scaledobjects/status], verbs: [patch] }
 - { apiGroups: [keda.sh], resources: [triggerauthentications], verbs: [list, watch] }
 # The current and the desired replicas. For other kinds, grant `get` and `update` of their scale too.

@@ -111,6 +111,7 @@ interface ReplicasFlags extends Required<Pick<ReplicasSettings, "kedaDeactivatio
   readonly clusterCredentialsAnywhere: boolean;
   readonly plainHttpCredentials: boolean;
   readonly requireSecretLabel: boolean;
+  readonly metricsApis: boolean;
   /** Bytes; `null` = the default. */
   readonly maxTriggerAnswer: number | null;
 }
@@ -127,6 +128,7 @@ export const SAFE_REPLICAS_FLAGS: Omit<ReplicasFlags, "scaledObjects"> = {
   clusterCredentialsAnywhere: false,
   plainHttpCredentials: false,
   requireSecretLabel: false,
+  metricsApis: false,
   maxTriggerAnswer: null,
   kedaDeactivation: false,
   maxDeactivationsPerMinute: null,
@@ -157,6 +159,7 @@ export async function createReplicasOptions(
     credentialRules,
     ask,
     isNextToKeda: options.scaledObjects === "selected",
+    usesMetricsApis: options.metricsApis,
     kedaDeactivation,
     maxDeactivationsPerMinute,
   };

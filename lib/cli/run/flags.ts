@@ -321,6 +321,14 @@ export const FLAGS = {
     help: 'use only secrets with the label podfit.dev/trigger: "true" for triggers',
     parse: isOn,
   },
+  metricsApis: {
+    flag: "--metrics-apis",
+    value: null,
+    variable: "PODFIT_METRICS_APIS",
+    help: "let triggers of type pods-metric, object-metric and external-metric ask custom.metrics.k8s.io and " +
+      "external.metrics.k8s.io, as an HPA does",
+    parse: isOn,
+  },
   maxTriggerAnswer: {
     flag: "--max-trigger-answer",
     value: "<quantity>",

@@ -208,6 +208,8 @@ interface SourceTargets {
   readonly scaledObjects?: ScaledObjectCache;
   /** KEDA runs: only selected ScaledObjects are podfit's. */
   readonly isNextToKeda?: boolean;
+  /** Triggers may ask external.metrics.k8s.io and custom.metrics.k8s.io. */
+  readonly usesMetricsApis?: boolean;
   readonly onAutoscalerGone: (facts: AutoscalerFacts) => void;
 }
 
@@ -228,6 +230,7 @@ function listSources(options: SourceTargets, counted: ObjectLimits): readonly Wa
       prefixes,
       limits: options.limits,
       isNextToKeda: options.isNextToKeda ?? false,
+      usesMetricsApis: options.usesMetricsApis ?? false,
       counted,
     })),
     ...prefixes.map((prefix) => podSource(options, prefix)),
@@ -364,27 +367,30 @@ interface ReplicaSourcesContext {
   readonly prefixes: readonly string[];
   readonly limits: OperatorLimits;
   readonly isNextToKeda: boolean;
+  readonly usesMetricsApis: boolean;
   readonly counted: ObjectLimits;
 }
 
 /** Authentications and HPAs come before the ScaledObjects that depend on them. */
 function listReplicaSources(
   objects: ScaledObjectCache,
-  { prefixes, limits, isNextToKeda, counted }: ReplicaSourcesContext,
+  { prefixes, ...context }: ReplicaSourcesContext,
 ): readonly WatchSource<unknown>[] {
   return [
-    authenticationSource(objects, { kind: "ClusterTriggerAuthentication", prefix: "", counted }),
+    authenticationSource(objects, { kind: "ClusterTriggerAuthentication", prefix: "", counted: context.counted }),
     ...prefixes.flatMap((prefix) => [
-      authenticationSource(objects, { kind: "TriggerAuthentication", prefix, counted }),
+      authenticationSource(objects, { kind: "TriggerAuthentication", prefix, counted: context.counted }),
       hpaSource(objects, prefix),
-      objectSource(objects, { prefix, limits, isNextToKeda, counted }),
+      objectSource(objects, { ...context, prefix }),
     ]),
   ] as readonly WatchSource<unknown>[];
 }
 
 function objectSource(
   objects: ScaledObjectCache,
-  { prefix, limits, isNextToKeda, counted }: Omit<ReplicaSourcesContext, "prefixes"> & { readonly prefix: string },
+  { prefix, limits, isNextToKeda, usesMetricsApis, counted }: Omit<ReplicaSourcesContext, "prefixes"> & {
+    readonly prefix: string;
+  },
 ): WatchSource<Seen<ScaledObjectFacts>> {
   const namespace = toNamespace(prefix);
   return createLimitedSource<ScaledObjectFacts>({
@@ -393,7 +399,7 @@ function objectSource(
     namespace,
     path: `${KEDA_API_PATH}${prefix}/scaledobjects`,
     counted,
-    parse: (object) => limitScaledObject(parseWithoutRun(object, { isNextToKeda }), limits),
+    parse: (object) => limitScaledObject(parseWithoutRun(object, { isNextToKeda, usesMetricsApis }), limits),
     isForeign: (object) => isNextToKeda && !isSelected(object),
     refuse: (facts, problems) => ({ ...refuseScaledObject(facts, problems), warnings: [] }),
     find: (key) => objects.find(key),

@@ -44,6 +44,8 @@ interface ObserverOptions {
   readonly seesReplicas?: boolean;
   /** KEDA runs: only selected ScaledObjects are podfit's. */
   readonly isNextToKeda?: boolean;
+  /** Triggers may ask external.metrics.k8s.io and custom.metrics.k8s.io. */
+  readonly usesMetricsApis?: boolean;
   /** PodDisruptionBudgets are neither watched nor respected. */
   readonly ignoresDisruptionBudgets?: boolean;
   readonly clock: Clock;

@@ -1,20 +1,15 @@
 /**
- * podfit next to KEDA: may podfit set the replicas of an object, what does KEDA ask of its triggers, and what are their
- * values?
+ * podfit next to KEDA: may podfit set the replicas of an object, and what does KEDA ask of its triggers?
  *
- * KEDA serves each trigger of a paused ScaledObject through external.metrics.k8s.io, fresh at each question.
+ * metrics_apis.ts asks KEDA for the values.
  */
 import { formatAdoptionRecord, KEDA_METRICS, toAdoptionRecord } from "../../resources/scaled_object/adoption.ts";
 import { isOwnCondition } from "../../horizontal/status.ts";
-import { BodyTooLarge } from "../../kube/body.ts";
 import { type ApiClient, MERGE } from "../../kube/client.ts";
-import { ApiError, getErrorMessage, oneLine, toApiError } from "../../kube/errors.ts";
+import { ApiError, toApiError } from "../../kube/errors.ts";
 import type { Blocker } from "../../model/replicas_decision.ts";
-import type { KedaSource, ScaledObjectFacts } from "../../model/scaled_object.ts";
+import type { ScaledObjectFacts } from "../../model/scaled_object.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import type { AskTrigger, TriggerAnswer } from "../../triggers/value.ts";
-import { milliToDouble } from "../../units/numbers.ts";
-import { parseMilli } from "../../units/quantity.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import type { HpaFacts } from "../cluster/parse_objects.ts";
 import { REQUEST_TIMEOUT_MS } from "./scale_client.ts";
@@ -126,99 +121,4 @@ export function createRemoveConditions({ client, clock, onError }: RecordOptions
       if (!signal.aborted) onError(facts, error);
     }
   };
-}
-
-/** The API server itself waits for 60 s if KEDA's adapter does not answer. */
-const TIMEOUT_MS = 10_000;
-
-/** An answer has one item for each series, and KEDA has one. */
-const MAX_ANSWER_BYTES = 64 * 1024;
-
-interface AskKedaOptions {
-  readonly client: Pick<ApiClient, "untyped">;
-  readonly clock: Pick<Clock, "timeout">;
-}
-
-/** Returns a function that asks KEDA for the value of a trigger. It never rejects. Clauses: M11, M13, M23. */
-export function createAskKeda({ client, clock }: AskKedaOptions): AskTrigger<KedaSource> {
-  return async (trigger, { namespace = "", signal, work }) => {
-    const { metricName, source: { object, problem } } = trigger;
-    const fail = (cause: string, isSlow = false): TriggerAnswer => ({
-      kind: "failed",
-      message: `Cannot read trigger "${metricName}" from KEDA: ${oneLine(cause)}`,
-      isEmpty: false,
-      ...(isSlow && { isSlow }),
-    });
-    if (problem !== null) return fail(problem, true);
-    using timeout = clock.timeout(TIMEOUT_MS);
-    try {
-      const selector = encodeURIComponent(`scaledobject.keda.sh/name=${object}`);
-      const path = `/apis/external.metrics.k8s.io/v1beta1/namespaces/${encodeURIComponent(namespace)}/` +
-        `${encodeURIComponent(metricName)}?labelSelector=${selector}`;
-      const { data, error, response } = await client.untyped({
-        method: "GET",
-        path,
-        limitBytes: MAX_ANSWER_BYTES,
-        signal: AbortSignal.any([signal, timeout.signal]),
-      });
-      if (!response.ok) return fail(describeRefusal(response.status, error?.message ?? ""));
-      const read = () => parseMetricValues(data, metricName);
-      const parsed = work === undefined ? read() : await work.run(read);
-      return parsed.ok ? { kind: "value", value: parsed.value, isEmpty: false } : fail(parsed.cause);
-    } catch (error) {
-      if (signal.aborted) return fail("stopped before it answered");
-      if (timeout.signal.aborted) {
-        return fail(`no answer within ${TIMEOUT_MS / 1000} s; look at KEDA's metrics adapter`);
-      }
-      if (error instanceof BodyTooLarge) return fail(`the answer is larger than ${MAX_ANSWER_BYTES / 1024} KiB`);
-      return fail(getErrorMessage(error));
-    }
-  };
-}
-
-/** Says in plain words who did not answer. */
-function describeRefusal(status: number, message: string): string {
-  const said = message === "" ? "" : `: ${message}`;
-  switch (status) {
-    case 403:
-      return "podfit has no right to get external.metrics.k8s.io; the chart gives it with scaledObjects.mode=selected";
-    case 404:
-      return `the API external.metrics.k8s.io does not have it (404); look whether KEDA's metrics adapter is installed${said}`;
-    case 500:
-      return `KEDA could not read this trigger (500)${said}`;
-    case 503:
-    case 504:
-      return `KEDA's metrics adapter does not answer (${status})${said}`;
-    default:
-      return `HTTP ${status}${said}`;
-  }
-}
-
-type ParsedValues = { readonly ok: true; readonly value: number } | { readonly ok: false; readonly cause: string };
-
-/** The sum cannot be larger in the HPA, which counts in thousandths of an int64. */
-const MAX_MILLI = 2n ** 63n - 1n;
-
-/**
- * Returns the sum of the items, as the HPA's client adds them up. Any shape is accepted.
- * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/metrics/client.go
- * Clauses: M11, M23.
- */
-export function parseMetricValues(answer: unknown, metricName: string): ParsedValues {
-  const items = isRecord(answer) ? answer["items"] : null;
-  if (!Array.isArray(items)) return { ok: false, cause: "the answer is no list of metric values" };
-  if (items.length === 0) return { ok: false, cause: "the answer has no item" };
-  let sum = 0n;
-  for (const item of items) {
-    const { metricName: name = null, value = null } = isRecord(item) ? item : {};
-    if (typeof name === "string" && name !== "" && name !== metricName) {
-      return { ok: false, cause: "the answer has items of another metric" };
-    }
-    const parsed = parseMilli(value);
-    if (!parsed.ok) return { ok: false, cause: "an item has no quantity" };
-    if (parsed.milli < 0n) return { ok: false, cause: "an item is negative" };
-    sum += parsed.milli;
-  }
-  if (sum > MAX_MILLI) return { ok: false, cause: "the value is too large" };
-  return { ok: true, value: milliToDouble(sum) };
 }

@@ -12,6 +12,7 @@ import {
   type ExternalTrigger,
   type KedaSource,
   listResourceTriggers,
+  type MetricSource,
   type ScaledObjectFacts,
 } from "../../model/scaled_object.ts";
 import type { ReadableState } from "../../model/state.ts";
@@ -23,12 +24,12 @@ import { Semaphore } from "../../runtime/limits.ts";
 import type { Log } from "../../runtime/log.ts";
 import { TaskSet, untilAborted } from "../../runtime/tasks.ts";
 import { createTriggerReader, type TriggerReader } from "../../triggers/reader.ts";
-import type { AskedSource, AskTrigger, HttpTriggerSource } from "../../triggers/value.ts";
+import type { AskedSource, AskTrigger, HttpTriggerSource, ListedPods } from "../../triggers/value.ts";
 import { listIpKeys } from "../../units/address.ts";
 import { formatName, type NodeFacts } from "../cluster/facts.ts";
 import type { Observer } from "../cluster/observer.ts";
 import type { ScaledObjectListener } from "../cluster/scaled_objects.ts";
-import { HpaPodSets, type OnMovedInSet, PodSetScope } from "../cluster/selector_index.ts";
+import { HpaPodSets, type OnMovedInSet, type PodSet, PodSetScope } from "../cluster/selector_index.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import type { OnFailure } from "../health.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -36,10 +37,11 @@ import type { AcquirePermit } from "../permits.ts";
 import type { NodePoller } from "../pods/poller.ts";
 import { StatusLoop } from "../status/sweep.ts";
 import { createScaledObjectPatch, StatusWriter } from "../status/writer.ts";
-import { createAskKeda, createKeepRecord, createRemoveConditions } from "./adoption.ts";
+import { createKeepRecord, createRemoveConditions } from "./adoption.ts";
 import { createDeleteHpa, createSetFinalizer } from "./conflicts.ts";
 import { type ControllerParts, ScaledObjectController } from "./controller.ts";
 import { DeactivationLimit, getDefaultDeactivations } from "./deactivations.ts";
+import { createAskMetrics } from "./metrics_apis.ts";
 import {
   combineReplicasSinks,
   createReplicasEvents,
@@ -50,7 +52,7 @@ import {
   type ScaledObjectSnapshot,
 } from "./reports.ts";
 import { createQueryLimits, TRIGGER_BUDGET } from "./query_limits.ts";
-import { createScaleClient } from "./scale_client.ts";
+import { createFindPlural, createScaleClient, REQUEST_TIMEOUT_MS } from "./scale_client.ts";
 import { createComputeUsage, createCountPods, createGetWorkloadPod, MeteredPods, TargetPods } from "./target_pods.ts";
 import { createTemplates } from "./templates.ts";
 import { createFetchCredentials, type DaemonCredentialRules, SAFE_CREDENTIAL_RULES } from "./triggers.ts";
@@ -67,6 +69,8 @@ export interface ReplicasSettings {
   readonly ask: AskTrigger<HttpTriggerSource>;
   /** `--scaled-objects=selected`: KEDA runs too. False unless given. Clauses: M1. */
   readonly isNextToKeda?: boolean;
+  /** `--metrics-apis`; false unless given. Clauses: M15. */
+  readonly usesMetricsApis?: boolean;
   /** `--keda-deactivation`; false unless given. */
   readonly kedaDeactivation?: boolean;
   /** `--max-deactivations-per-minute`; without it there is a default. */
@@ -220,7 +224,8 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
   };
   const countPods = createCountPods(sets);
   const isNodeAddress = createIsNodeAddress(observer.nodes, clock);
-  const askKeda = createAskKeda({ client, clock });
+  const findPlural = createFindPlural({ client, clock, timeoutMs: REQUEST_TIMEOUT_MS });
+  const askMetrics = createAskMetrics({ client, clock, findPlural });
   const removeConditions = createRemoveConditions({
     client,
     clock,
@@ -230,7 +235,9 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
   const ended = new AbortController();
   const limitQueries = createQueryLimits({
     ask: (trigger, asked) =>
-      isKedas(trigger) ? askKeda(trigger, asked) : settings.ask(trigger as HttpTrigger, { ...asked, isNodeAddress }),
+      isHttp(trigger)
+        ? settings.ask(trigger, { ...asked, isNodeAddress })
+        : askMetrics(trigger as MetricsApiTrigger, asked),
     clock,
     random,
     compute,
@@ -255,9 +262,11 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
       credentialRules: settings.credentialRules ?? SAFE_CREDENTIAL_RULES,
       findTarget: () => rows.get(uid)?.controller.facts.scaledObject ?? null,
     });
+    const pods = new TargetPods({ index: sets, metered, uid });
+    const ask = limitQueries(facts.namespace);
     const reader = createTriggerReader({
       clock,
-      ask: limitQueries(facts.namespace),
+      ask: (trigger, asked) => ask(trigger, { ...asked, ...(pods.set !== null && { pods: toListedPods(pods.set) }) }),
       countPods,
       fetchCredentials: async (wanted, signal) => {
         using _slot = await fetches.acquire(signal, { lane: wanted.namespace });
@@ -265,7 +274,6 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
       },
       onAsked: (asked) => sink.onAsked({ ...asked, object: rows.get(uid)?.controller.facts ?? facts }),
     });
-    const pods = new TargetPods({ index: sets, metered, uid });
     const startAt = clock.steady() + getStartDelay();
     const controller = new ScaledObjectController(parts, { facts, pods, reader, startAt });
     rows.set(uid, { controller, pods, reader });
@@ -338,6 +346,10 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
   };
 }
 
+function toListedPods({ selector, pods }: PodSet): ListedPods {
+  return { selector, pods: [...pods.values()] };
+}
+
 /** How long the addresses of nodes are kept; a new node is known after this time. */
 const NODE_ADDRESSES_MS = 5000;
 
@@ -359,10 +371,10 @@ export function createIsNodeAddress(
 
 type HttpTrigger = ExternalTrigger & { readonly source: HttpTriggerSource };
 
-function isKedas(
-  trigger: ExternalTrigger & { readonly source: AskedSource },
-): trigger is ExternalTrigger & { readonly source: KedaSource } {
-  return trigger.source.kind === "keda";
+type MetricsApiTrigger = ExternalTrigger & { readonly source: KedaSource | MetricSource };
+
+function isHttp(trigger: ExternalTrigger & { readonly source: AskedSource }): trigger is HttpTrigger {
+  return trigger.source.kind === "prometheus" || trigger.source.kind === "metrics-api";
 }
 
 function* listSnapshots(rows: ReadonlyMap<string, ControllerRow>): Generator<ScaledObjectSnapshot> {

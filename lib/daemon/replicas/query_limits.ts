@@ -124,7 +124,8 @@ export function createQueryLimits(options: QueryLimitsOptions): (namespace: stri
 type AskedTrigger = ExternalTrigger & { readonly source: AskedSource };
 
 function toOrigin({ source }: AskedTrigger): string {
-  if (source.kind === "keda") return "external.metrics.k8s.io";
+  if (source.kind === "metric" && source.of.kind !== "external") return "custom.metrics.k8s.io";
+  if (source.kind === "keda" || source.kind === "metric") return "external.metrics.k8s.io";
   return URL.parse(source.kind === "prometheus" ? source.serverAddress : source.url)?.origin ?? "";
 }
 

@@ -267,18 +267,38 @@ const MAX_CACHED_VERSIONS = 200;
  * https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/custom-resources/#subresources
  * Clauses: R6.
  */
-function createFindResource({ client, clock, timeoutMs }: FindResourceOptions): FindResource {
+function createFindResource(options: FindResourceOptions): FindResource {
+  const find = createFindKinds(options);
+  return async (target, signal) => {
+    const { apiVersion, kind } = target;
+    const known = apiVersion === "apps/v1" ? KNOWN_PLURALS.get(kind) : undefined;
+    if (known !== undefined) return { kind: "found", plural: known, isKnown: true };
+    return pickResource(await find(apiVersion, signal), target);
+  };
+}
+
+type FindKinds = (apiVersion: string, signal: AbortSignal) => Promise<ResourceKinds | null>;
+
+function createFindKinds({ client, clock, timeoutMs }: FindResourceOptions): FindKinds {
   const cache = new AnswerCache<ResourceKinds | null>({ clock, maxEntries: MAX_CACHED_VERSIONS });
   async function lookUp(apiVersion: string): Promise<CacheableAnswer<ResourceKinds | null>> {
     using timeout = clock.timeout(timeoutMs);
     return { value: await fetchResources(client, { apiVersion, signal: timeout.signal }), keepMs: CACHE_MS };
   }
 
-  return async (target, signal) => {
-    const { apiVersion, kind } = target;
-    const known = apiVersion === "apps/v1" ? KNOWN_PLURALS.get(kind) : undefined;
-    if (known !== undefined) return { kind: "found", plural: known, isKnown: true };
-    return pickResource(await abortable(cache.get(apiVersion, () => lookUp(apiVersion)), signal), target);
+  return (apiVersion, signal) => abortable(cache.get(apiVersion, () => lookUp(apiVersion)), signal);
+}
+
+/** Returns a lookup of the plural name of a kind in namespaces. It rejects if there is none. Clauses: M17. */
+export function createFindPlural(options: FindResourceOptions): (
+  kind: Pick<Target, "apiVersion" | "kind">,
+  signal: AbortSignal,
+) => Promise<string> {
+  const find = createFindKinds(options);
+  return async ({ apiVersion, kind }, signal) => {
+    const plural = findPlural(await find(apiVersion, signal), kind);
+    if (plural === null) throw new Error(`the API server has no kind "${kind}" of "${apiVersion}" in namespaces`);
+    return plural;
   };
 }
 
@@ -318,11 +338,15 @@ function toVersionPath(apiVersion: string): string {
 
 function pickResource(resources: ResourceKinds | null, { apiVersion, kind }: Target): FoundResource {
   const prefix = `Cannot scale kind "${kind}" of "${apiVersion}"`;
-  const found = [...resources ?? []].find(([name, own]) => own === kind && !name.includes("/"));
-  if (found === undefined) return { kind: "missing", message: `${prefix}: the API server has no such kind` };
-  const [plural] = found;
+  const plural = findPlural(resources, kind);
+  if (plural === null) return { kind: "missing", message: `${prefix}: the API server has no such kind` };
   if (resources?.has(`${plural}/scale`) !== true) {
     return { kind: "missing", message: `${prefix}: it has no subresource scale; name a kind that has one` };
   }
   return { kind: "found", plural, isKnown: false };
+}
+
+function findPlural(resources: ResourceKinds | null, kind: string): string | null {
+  const found = [...resources ?? []].find(([name, own]) => own === kind && !name.includes("/"));
+  return found?.[0] ?? null;
 }

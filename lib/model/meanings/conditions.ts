@@ -240,6 +240,18 @@ export const SCALED_OBJECT_CONDITION_MEANINGS = {
     act: TRIGGERS,
     alert: "lasting",
   },
+  FailedGetPodsMetric: {
+    in: ["HPAActive=False"],
+    means: "the metric of the pods is not known",
+    act: TRIGGERS,
+    alert: "lasting",
+  },
+  FailedGetObjectMetric: {
+    in: ["HPAActive=False"],
+    means: "the metric of the object is not known",
+    act: TRIGGERS,
+    alert: "lasting",
+  },
   InvalidMetricSourceType: {
     in: ["HPAActive=False"],
     means: "the object has no metric to compute with",

@@ -92,6 +92,7 @@ const MAX_TEXTS: ReadonlyMap<string, number> = new Map([
   ["customHeaders", 8192],
   ["queryParameters", 8192],
   ["podSelector", 8192],
+  ["selector", 8192],
   ["serverAddress", 2048],
   ["url", 2048],
 ]);
@@ -201,4 +202,9 @@ export interface TriggerContext extends TriggersContext {
 /** Returns whether a trigger measures only the pods of the target. */
 export function isResourceType(type: unknown): boolean {
   return type === "cpu" || type === "memory";
+}
+
+/** Returns whether a trigger has no value where the target has no pod. */
+export function measuresPods(type: unknown): boolean {
+  return isResourceType(type) || type === "pods-metric";
 }

@@ -18,6 +18,7 @@ import { parseTime } from "../../units/time.ts";
 import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
 import { isSelected, KEDA_PAUSED, parseAdoptedTriggers, toAdoption } from "./adoption.ts";
 import { tryFormula } from "./advanced.ts";
+import { listMetricsApiProblems } from "./metric_triggers.ts";
 import { DEFAULT_REPLICAS, parseScaleTarget, parseScalingSpec, type Spec } from "./spec.ts";
 
 /**
@@ -45,15 +46,22 @@ export function refuseScaledObject(facts: ScaledObjectFacts, problems: readonly 
   return { ...facts, scaledObject: null, restoring, problems };
 }
 
+interface ParseOptions {
+  /** KEDA runs, and measures what podfit cannot. */
+  readonly isNextToKeda?: boolean;
+  /** False = triggers that need the metrics APIs are problems. True unless given, because a manifest does not know. */
+  readonly usesMetricsApis?: boolean;
+}
+
 /**
  * As `parseScaledObject`, but it compiles the formula and does not run it: a watch parses every object of the cluster in
- * one go. `isNextToKeda`: KEDA runs, and measures what podfit cannot.
+ * one go.
  * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_types.go
  * Clauses: R2, R3, M3.
  */
 export function parseWithoutRun(
   object: unknown,
-  { isNextToKeda = false }: { readonly isNextToKeda?: boolean } = {},
+  { isNextToKeda = false, usesMetricsApis = true }: ParseOptions = {},
 ): ScaledObjectFacts {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
@@ -79,6 +87,7 @@ export function parseWithoutRun(
   const spec = fields === null
     ? null
     : parseScalingSpec(fields, { namespace, findings: { problems, warnings }, adopted });
+  if (!usesMetricsApis) problems.push(...listMetricsApiProblems(object["spec"]));
   const isValid = spec !== null && problems.length === 0;
   const own = { uid, namespace, name, generation, createdAt, annotations };
   return {

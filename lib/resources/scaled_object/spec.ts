@@ -7,7 +7,7 @@ import { type Fallback, FALLBACK_BEHAVIORS, type ScaledObject, type Target } fro
 import { ANY_TEXT, type Fields, type Findings, NAME_RULE, openObject } from "../../units/fields.ts";
 import { addProblem, type Problem } from "../../units/untrusted.ts";
 import { parseAdvanced, usesModifiers } from "./advanced.ts";
-import { isResourceType, type TriggersContext } from "./metadata.ts";
+import { isResourceType, measuresPods, type TriggersContext } from "./metadata.ts";
 import { parseTriggers, toKedaFormula } from "./triggers.ts";
 
 /** The result of the spec. */
@@ -50,8 +50,10 @@ function checkResourceTriggers(
     readonly findings: Findings;
   },
 ): void {
-  if (replicas.minReplicas > 0 || types.length === 0 || !types.every(isResourceType)) return;
-  const why = "cpu and memory triggers alone never scale to 0";
+  if (replicas.minReplicas > 0 || types.length === 0 || !types.every(measuresPods)) return;
+  const why = `${
+    types.every(isResourceType) ? "cpu and memory" : "cpu, memory and pods-metric"
+  } triggers alone never scale to 0`;
   if (target.apiVersion === "apps/v1" && ["Deployment", "StatefulSet"].includes(target.kind)) {
     const cause = `Cannot use minReplicaCount 0${spec.has("minReplicaCount") ? "" : ", the default"}`;
     spec.report("minReplicaCount", `${cause}: ${why}, set 1 or more, or add another trigger`);

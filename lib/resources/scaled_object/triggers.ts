@@ -16,6 +16,7 @@ import { ANY_TEXT, type Fields, openFields, openObject, warnOfUnknown } from "..
 import { parseJsonNumber } from "../../units/numbers.ts";
 import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
 import { ACTIVATION_PARAMETERS } from "../../api/keda_activation.ts";
+import { isMetricsApiType, METRIC_SOURCES } from "./metric_triggers.ts";
 import { METRICS_API_KEYS, parseMetricsApiSource, parsePrometheusSource, PROMETHEUS_KEYS } from "./http_triggers.ts";
 import type { AdoptedTriggers } from "./adoption.ts";
 import {
@@ -106,9 +107,9 @@ function nameOf(fields: Fields): string | null {
  */
 function parseMeasured(fields: Fields, context: TriggerContext): Trigger | null {
   const { adopted, index } = context;
-  if (adopted === null || adopted.measuredBy === "podfit" || isResourceType(fields.get("type"))) {
-    return parseTrigger(fields, context);
-  }
+  const type = fields.get("type");
+  const isOwn = isResourceType(type) || isMetricsApiType(type);
+  if (adopted === null || adopted.measuredBy === "podfit" || isOwn) return parseTrigger(fields, context);
   const isServedByKeda = adopted.record?.metrics.some((one) => one.index === index) === true && !adopted.isStale;
   if (adopted.measuredBy === null) {
     const problems: Problem[] = [];
@@ -231,6 +232,7 @@ const SOURCES: Readonly<Record<ExternalType, { readonly keys: readonly string[];
   "kubernetes-workload": { keys: WORKLOAD_KEYS, parse: parseWorkloadSource },
   "metrics-api": { keys: METRICS_API_KEYS, parse: parseMetricsApiSource },
   prometheus: { keys: PROMETHEUS_KEYS, parse: parsePrometheusSource },
+  ...METRIC_SOURCES,
 };
 
 function parseType(fields: Fields): typeof TYPES[number] | null {
@@ -271,7 +273,15 @@ function parseExternalTrigger(fields: Fields, { type, common, ...context }: Exte
 }
 
 function parseMetricType(fields: Fields, type: ExternalType): ExternalTrigger["metricType"] | null {
-  if (fields.get("metricType") !== "Utilization") return fields.word("metricType", ["AverageValue", "Value"]);
+  const given = fields.get("metricType");
+  if (given === "Value" && type === "pods-metric") {
+    fields.report(
+      "metricType",
+      "Cannot use metricType Value with pods-metric: it is an average of the pods, as in an HPA",
+    );
+    return null;
+  }
+  if (given !== "Utilization") return fields.word("metricType", ["AverageValue", "Value"]);
   fields.report("metricType", `Cannot use metricType Utilization with ${type}: only cpu and memory have a utilization`);
   return null;
 }

@@ -41,6 +41,7 @@ const DEFAULTS: RunOptions = {
   clusterCredentialsAnywhere: false,
   plainHttpCredentials: false,
   requireSecretLabel: false,
+  metricsApis: false,
   triggerAllow: [],
   triggerDeny: [],
   leaderElection: { isOn: null, name: "podfit", namespace: null },
@@ -114,6 +115,7 @@ Deno.test("each flag and its variable mean the same", async () => {
     ["clusterCredentialsAnywhere", null, { clusterCredentialsAnywhere: true }],
     ["plainHttpCredentials", null, { plainHttpCredentials: true }],
     ["requireSecretLabel", null, { requireSecretLabel: true }],
+    ["metricsApis", null, { metricsApis: true }],
     ["maxTriggerAnswer", "1Mi", { maxTriggerAnswer: 2 ** 20 }],
     ["triggerAllow", "localhost, *.shop.svc:80", {
       triggerAllow: [

@@ -2,9 +2,12 @@ package replicas
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"sync"
 	"testing"
@@ -27,11 +30,14 @@ import (
 	autoscalingclient "k8s.io/client-go/kubernetes/typed/autoscaling/v2"
 	autoscalinglisters "k8s.io/client-go/listers/autoscaling/v2"
 	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/rest"
 	scaleclient "k8s.io/client-go/scale"
 	"k8s.io/client-go/tools/cache"
 	apisv2 "k8s.io/kubernetes/pkg/apis/autoscaling/v2"
 	"k8s.io/kubernetes/pkg/controller/podautoscaler"
 	"k8s.io/kubernetes/pkg/controller/podautoscaler/metrics"
+	custommetrics "k8s.io/metrics/pkg/client/custom_metrics"
+	externalmetrics "k8s.io/metrics/pkg/client/external_metrics"
 )
 
 //go:linkname reconcile k8s.io/kubernetes/pkg/controller/podautoscaler.(*HorizontalController).reconcileAutoscaler
@@ -61,6 +67,8 @@ type Tick struct {
 	Usage map[string]map[string]*Sample `json:"usage"`
 	// External is by metric; one that is not there is an error.
 	External map[string][]int64 `json:"external"`
+	// Answers is what the metrics APIs answer, by path and query; a question that is not there has the answer 404.
+	Answers map[string]json.RawMessage `json:"answers,omitempty"`
 }
 
 // Sample is in thousandths.
@@ -196,12 +204,56 @@ func (source) GetResourceMetric(_ context.Context, resource v1.ResourceName, _ s
 	return out, time.Now(), nil
 }
 
-func (source) GetExternalMetric(name, _ string, _ labels.Selector) ([]int64, time.Time, error) {
+// GetExternalMetric asks the real client for a metric with a selector.
+func (s source) GetExternalMetric(name, namespace string, selector labels.Selector) ([]int64, time.Time, error) {
+	if selector.String() != "" {
+		return s.MetricsClient.GetExternalMetric(name, namespace, selector)
+	}
 	values, ok := w.tick.External[name]
 	if !ok {
 		return nil, time.Time{}, fmt.Errorf("no metrics")
 	}
 	return values, time.Now(), nil
+}
+
+// answers stands for the API server of the real clients of the two metrics APIs.
+type answers struct{}
+
+func (answers) RoundTrip(request *http.Request) (*http.Response, error) {
+	key := request.URL.Path
+	if query := request.URL.Query().Encode(); query != "" {
+		key += "?" + query
+	}
+	body, ok := w.tick.Answers[key]
+	code := http.StatusOK
+	if !ok {
+		code = http.StatusNotFound
+		body = json.RawMessage(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
+	}
+	return &http.Response{
+		StatusCode: code,
+		Header:     http.Header{"Content-Type": {"application/json"}},
+		Body:       io.NopCloser(bytes.NewReader(body)),
+		Request:    request,
+	}, nil
+}
+
+// versions says which version of custom.metrics.k8s.io there is.
+type versions struct{}
+
+func (versions) PreferredVersion() (schema.GroupVersion, error) {
+	return schema.GroupVersion{Group: "custom.metrics.k8s.io", Version: "v1beta2"}, nil
+}
+
+func (versions) Invalidate() {}
+
+func newSource(mapper apimeta.RESTMapper) (source, error) {
+	config := &rest.Config{Host: "http://api", Transport: answers{}, QPS: -1}
+	external, err := externalmetrics.NewForConfig(config)
+	if err != nil {
+		return source{}, err
+	}
+	return source{metrics.NewRESTMetricsClient(nil, custommetrics.NewForConfig(config, mapper, versions{}), external)}, nil
 }
 
 func toPod(p Pod) *v1.Pod {
@@ -236,9 +288,16 @@ func TestOracle(t *testing.T) {
 
 	mapper := apimeta.NewDefaultRESTMapper([]schema.GroupVersion{{Group: "apps", Version: "v1"}})
 	mapper.Add(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, apimeta.RESTScopeNamespace)
+	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, apimeta.RESTScopeNamespace)
+	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "Service"}, apimeta.RESTScopeNamespace)
+	mapper.Add(schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"}, apimeta.RESTScopeNamespace)
+	real, err := newSource(mapper)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	controller := podautoscaler.NewHorizontalController(ctx, fake.NewSimpleClientset().CoreV1(), w, hpasGetter{}, mapper, source{},
+	controller := podautoscaler.NewHorizontalController(ctx, fake.NewSimpleClientset().CoreV1(), w, hpasGetter{}, mapper, real,
 		hpaInformer{}, podInformer{}, 15*time.Second, 5*time.Minute, 0.1, 5*time.Minute, 30*time.Second)
 
 	decoder := json.NewDecoder(bufio.NewReader(os.Stdin))

@@ -3,7 +3,8 @@
  * Clauses: M1, M2, M3, M4, M5, M7, M11, M13, M22, M23.
  */
 import { assert, assertEquals, assertStringIncludes } from "#assert";
-import { parseMetricValues } from "../../../lib/daemon/replicas/adoption.ts";
+import { parseMetricAnswer } from "../../../lib/daemon/replicas/metrics_apis.ts";
+import { milliToDouble } from "../../../lib/units/numbers.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { deployment } from "../../e2e/support/workloads.ts";
 import { ReplicasRun, type ReplicasRunOptions, scaledObject } from "../../support/replicas_run.ts";
@@ -341,11 +342,13 @@ Deno.test("an object with a fallback is asked no more often than the HPA would, 
   assertEquals([await run.replicas(), await run.condition("web", "PodfitFallback")], [9, "True FallbackExists"]);
 });
 
-Deno.test("parseMetricValues() adds up the items, and refuses what is no value of this metric (M11, M23)", () => {
+const METRIC = { kind: "metric", metric: "m", selector: "", of: { kind: "external" } } as const;
+
+Deno.test("parseMetricAnswer() adds up the items, and refuses what is no value of this metric (M11, M23)", () => {
   const item = (value: unknown, metricName = "m") => ({ metricName, value });
   const valueOf = (items: unknown) => {
-    const parsed = parseMetricValues({ items }, "m");
-    return parsed.ok ? parsed.value : parsed.cause;
+    const parsed = parseMetricAnswer({ items }, METRIC);
+    return parsed.ok ? milliToDouble(parsed.milli) : parsed.cause;
   };
   assertEquals(valueOf([item("3500m"), item("2"), item("1k", "")]), 1005.5);
   assertEquals(valueOf([item("0")]), 0);
@@ -363,7 +366,7 @@ Deno.test("parseMetricValues() adds up the items, and refuses what is no value o
     [Array(3).fill(item("4E")), "too large"],
   ];
   for (const [items, cause] of cases) assertStringIncludes(String(valueOf(items)), cause);
-  for (const answer of [null, 5, [], "x"]) assertEquals(parseMetricValues(answer, "m").ok, false);
+  for (const answer of [null, 5, [], "x"]) assertEquals(parseMetricAnswer(answer, METRIC).ok, false);
 });
 
 Deno.test("in mode all KEDA's HPA blocks the object, and nobody asks KEDA for values (M8, M22)", async () => {
