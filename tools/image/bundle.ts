@@ -35,10 +35,39 @@ async function runBundle(options: readonly string[]): Promise<Bundle> {
     if (!success) throw new Error(`Cannot bundle podfit: ${new TextDecoder().decode(stderr).trim()}`);
     const names = (await Array.fromAsync(Deno.readDir(directory))).map(({ name }) => name).sort();
     const texts = await Promise.all(names.map((name) => Deno.readTextFile(`${directory}/${name}`)));
-    return new Map(names.map((name, index) => [name, texts[index] ?? ""]));
+    return toStableNames(new Map(names.map((name, index) => [name, hideCache(texts[index] ?? "")])));
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
+}
+
+/** The bundler names each file above its code. That of a package is in the cache of this machine. */
+function hideCache(text: string): string {
+  return text.replace(/^\/\/ (?:\S*\/)?npm\/(?=registry\.npmjs\.org\/)/gm, "// npm/");
+}
+
+/**
+ * The bundler puts a hash into the name of a chunk, and it depends on the folder of the cache. Here a chunk has a number
+ * in its place: that of its first use, from the entry on.
+ */
+export function toStableNames(bundle: Bundle): Bundle {
+  const hashed = /\b([\w.]+)-[A-Z0-9]{8}\.js\b/g;
+  const names = new Map<string, string>();
+  const counts = new Map<string, number>();
+  const queue = [...bundle.keys()].filter((name) => !new RegExp(hashed.source).test(name));
+  for (const name of queue) {
+    for (const [found, base = ""] of (bundle.get(name) ?? "").matchAll(hashed)) {
+      if (names.has(found) || !bundle.has(found)) continue;
+      const number = counts.get(base) ?? 0;
+      counts.set(base, number + 1);
+      names.set(found, `${base}-${number}.js`);
+      queue.push(found);
+    }
+  }
+  const rename = (text: string) => text.replace(hashed, (found) => names.get(found) ?? found);
+  return new Map(
+    queue.map((name) => [rename(name), rename(bundle.get(name) ?? "")] as const).toSorted(([a], [b]) => a < b ? -1 : 1),
+  );
 }
 
 /**
