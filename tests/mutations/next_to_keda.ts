@@ -7,6 +7,9 @@ const RIGHTS = "podfit may read external.metrics.k8s.io next to KEDA only, and i
 
 const UNSELECTED = "an object that is not selected has podfit's own types only (M10, M22)";
 
+const ADOPTED =
+  "adopt selects, waits for the record, pauses and waits for podfit; release goes back; replicas stay (M6)";
+
 const LEFT = "podfit leaves a selected object to KEDA until it is paused and the HPA is gone (M2)";
 
 const UNSEEN = "an object that was paused before podfit saw the HPA is left alone, with what to do (M4)";
@@ -75,6 +78,29 @@ export const NEXT_TO_KEDA: Mutations = {
       find: "if (metrics === 1) return null;",
       replace: "if (metrics >= 1) return null;",
       test: "a trigger that KEDA has two metrics for fails, and says to give the object back (M4)",
+    },
+  ],
+  M6: [
+    {
+      breaks: "does not select the object",
+      in: "adoptOne",
+      find: 'if (!isOwn) await change(steps, of, { [SELECTED]: "true" });',
+      replace: "",
+      test: ADOPTED,
+    },
+    {
+      breaks: "leaves the pause where it releases",
+      in: "releaseOne",
+      find: "await change(steps, of, { [KEDA_PAUSED]: null });",
+      replace: "",
+      test: ADOPTED,
+    },
+    {
+      breaks: "undoes nothing",
+      in: "orUndo",
+      find: "await annotate({ ...steps, signal: timeout.signal }, before, { annotations, resourceVersion: null });",
+      replace: "",
+      test: "adopt undoes the selection where KEDA makes no HPA (M6)",
     },
   ],
   M7: [
@@ -199,6 +225,38 @@ export const NEXT_TO_KEDA: Mutations = {
       find: `{{- if eq (include "podfit.replicasMode" .) "selected" }}`,
       replace: `{{- if true }}`,
       test: RIGHTS,
+    },
+  ],
+  M17: [
+    {
+      breaks: "asks with the selector of pods for that of metrics",
+      in: "toMetricPath",
+      find: "metricLabelSelector: selector",
+      replace: "labelSelector: selector",
+      test: "toMetricPath() is the question of the HPA's clients (M17)",
+    },
+    {
+      breaks: "leaves out values of pods that podfit does not list",
+      in: "proposeByPodValues",
+      find: "    others,\n",
+      replace: "    others: [],\n",
+      test: "proposeByPodValues() takes pods that podfit does not list into the average, as the HPA (M17)",
+    },
+    {
+      breaks: "asks for pods where there are none",
+      in: "createAskMetrics",
+      find: "if (isOfPods && pods?.pods.length === 0) {",
+      replace: "if (false) {",
+      test: "a pods-metric at zero replicas asks nothing, and counts as 0 (M17)",
+    },
+  ],
+  M20: [
+    {
+      breaks: "takes over where the annotation is not there",
+      in: "isTransferred",
+      find: "object.annotations.transfersHpa && ",
+      replace: "!object.annotations.transfersHpa && ",
+      test: "a ScaledObject takes over an HPA with these metrics, and goes on from its replicas (M20)",
     },
   ],
   M22: [
