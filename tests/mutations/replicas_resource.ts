@@ -37,8 +37,9 @@ export const REPLICAS_RESOURCE: Mutations = {
     {
       breaks: "polls as often as a manifest says",
       in: "objectSource",
-      find: "limitScaledObject(parseWithoutRun(object, { isNextToKeda }), limits)",
-      replace: "limitScaledObject(parseWithoutRun(object, { isNextToKeda }), { ...limits, minPollIntervalMs: null })",
+      find: "limitScaledObject(parseWithoutRun(object, { isNextToKeda, usesMetricsApis }), limits)",
+      replace:
+        "limitScaledObject(parseWithoutRun(object, { isNextToKeda, usesMetricsApis }), { ...limits, minPollIntervalMs: null })",
       test: "a pollingInterval under the operator's --min-poll-interval is raised to it, and Ready says so (R2)",
     },
     { breaks: "polls more often", in: "DEFAULT_REPLICAS", find: "30_000", replace: "15_000", test: DEFAULTS },

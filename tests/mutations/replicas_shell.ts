@@ -19,7 +19,7 @@ export const REPLICAS_SHELL: Mutations = {
     },
     {
       breaks: "waits for discovery for ever",
-      in: "createFindResource",
+      in: "createFindKinds",
       find: "clock.timeout(timeoutMs)",
       replace: "clock.timeout(9 * timeoutMs)",
       test: "read() looks a kind up once for all who wait, for 12 s, and again when it is asked next (R6)",
