@@ -81,6 +81,9 @@ export interface ResizeCondition {
   readonly since: number | null;
 }
 
+/** A pod with more containers, init containers included, is not tracked. Clauses: C11. */
+export const MAX_POD_CONTAINERS = 100;
+
 /** A container or init container of a pod. */
 export interface ContainerFacts {
   readonly name: string;

@@ -13,8 +13,15 @@ export const PODS: Mutations = {
   ],
   C11: [
     {
-      breaks: "tracks pods without the annotation",
+      breaks: "tracks a pod of too many containers",
       in: "ClusterCache.#isEligible",
+      find: "pod.containers.length <= MAX_POD_CONTAINERS",
+      replace: "pod.containers.length > 0",
+      test: "a pod of 5,000 containers costs 200 autoscalers no more than a pod of one container (C11)",
+    },
+    {
+      breaks: "tracks pods without the annotation",
+      in: "ClusterCache.#isSuitable",
       find: "!this.#options.requiresAnnotation",
       replace: "pod.nodeName !== null",
       test: "createDaemon() looks after the pods that match, and no others (C11, C15)",

@@ -9,6 +9,7 @@ import { policy, START } from "./builders.ts";
 export const UNRESOLVED: Resolution = {
   selector: null,
   matched: 0,
+  oversized: 0,
   tracked: new Map(),
   countCrowdedOut: () => 0,
   isTargetMissing: false,

@@ -3,7 +3,7 @@
  * It gets typed facts and calls its listener for each pod that changed. It makes no API requests.
  */
 import type { Autoscaler, WorkloadKind } from "../../model/autoscaler.ts";
-import { listContainers, type PodFacts } from "../../model/pod.ts";
+import { listContainers, MAX_POD_CONTAINERS, type PodFacts } from "../../model/pod.ts";
 import type { RunQueued } from "../../runtime/event_loop.ts";
 import type { Selector } from "../../units/selector.ts";
 import type { Problem } from "../../units/untrusted.ts";
@@ -166,6 +166,7 @@ export class ClusterCache {
     return {
       selector,
       matched: entry?.group?.matched ?? 0,
+      oversized: entry?.group?.oversized ?? 0,
       tracked: entry?.cohort?.pods ?? NO_PODS,
       countCrowdedOut: () => entry === null ? 0 : this.#countCrowdedOut(entry),
       isTargetMissing: autoscaler !== null && selector === null,
@@ -340,8 +341,8 @@ export class ClusterCache {
       handle[Symbol.dispose]();
       return known;
     }
-    const group: AutoscalerGroup = { handle, cohorts: new Map(), matched: 0 };
-    for (const pod of handle.set.pods.values()) if (this.#isEligible(pod)) group.matched++;
+    const group: AutoscalerGroup = { handle, cohorts: new Map(), matched: 0, oversized: 0 };
+    for (const pod of handle.set.pods.values()) this.#countInGroup(group, pod, 1);
     this.#groups.set(handle.set, group);
     return group;
   }
@@ -368,12 +369,17 @@ export class ClusterCache {
   #moveInGroup(set: PodSet, before: PodFacts | null, after: PodFacts | null): void {
     const group = this.#groups.get(set);
     if (group === undefined) return;
-    if (before !== null && this.#isEligible(before)) group.matched--;
-    if (after !== null && this.#isEligible(after)) group.matched++;
+    if (before !== null) this.#countInGroup(group, before, -1);
+    if (after !== null) this.#countInGroup(group, after, 1);
     for (const cohort of group.cohorts.values()) {
       if (after !== null) this.#moveInCohort(cohort, after);
       else if (before !== null) cohort.pods.delete(before.uid);
     }
+  }
+
+  #countInGroup(group: AutoscalerGroup, pod: PodFacts, change: 1 | -1): void {
+    if (this.#isEligible(pod)) group.matched += change;
+    else if (this.#isSuitable(pod)) group.oversized += change;
   }
 
   #moveInCohort(cohort: Cohort, pod: PodFacts): void {
@@ -448,7 +454,13 @@ export class ClusterCache {
     }
   }
 
+  /** The work for one pod is bounded: its containers times its autoscalers. Clauses: C11. */
   #isEligible(pod: PodFacts): boolean {
+    return this.#isSuitable(pod) && pod.containers.length <= MAX_POD_CONTAINERS;
+  }
+
+  /** Is the pod eligible, however many containers it has? */
+  #isSuitable(pod: PodFacts): boolean {
     if (pod.nodeName === null || pod.finished || pod.deleting || pod.mirror || pod.windows) return false;
     return pod.optedIn || !this.#options.requiresAnnotation;
   }
@@ -494,6 +506,8 @@ interface AutoscalerGroup {
   readonly cohorts: Map<string, Cohort>;
   /** The number of eligible pods in the set. */
   matched: number;
+  /** The number of pods that only their number of containers makes ineligible. */
+  oversized: number;
 }
 
 /** The autoscalers of one selector for the same containers: they track the same pods. */

@@ -68,6 +68,8 @@ export interface Resolution {
   /** `null` while the target is missing, or the spec is invalid. */
   readonly selector: Selector | null;
   readonly matched: number;
+  /** How many pods are left out only because they have more than `MAX_POD_CONTAINERS` containers. */
+  readonly oversized: number;
   /** Matching pods that have the container, by UID. */
   readonly tracked: ReadonlyMap<string, PodFacts>;
   /** Returns how many of them already have the maximum number of autoscalers of higher rank. It visits each of them. */

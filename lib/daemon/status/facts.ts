@@ -4,7 +4,7 @@
  */
 import type { Action, Autoscaler } from "../../model/autoscaler.ts";
 import { isOfSidecar } from "../../model/ownership.ts";
-import { findContainer, isResized, type PodFacts } from "../../model/pod.ts";
+import { findContainer, isResized, MAX_POD_CONTAINERS, type PodFacts } from "../../model/pod.ts";
 import { formatProblems, type LimitReason, type NoticeName } from "../../model/reasons.ts";
 import type { PodState, ReadableState } from "../../model/state.ts";
 import { toEffectivePolicy } from "../../resources/pod_resource_autoscaler/profiles.ts";
@@ -57,13 +57,17 @@ export function toStatusFacts(
   { resolution, stale = null, unread, limits, recommended, sizes, isNodeLocal, lastScale, now }: StatusSources,
 ): StatusFacts {
   const { autoscaler, status, generation, problems, warnings } = parsed;
-  const { selector, matched, tracked } = resolution;
+  const { selector, matched, oversized, tracked } = resolution;
   const crowdedOut = resolution.countCrowdedOut();
   return {
     generation,
     stale,
     problems,
-    warnings: crowdedOut === 0 ? warnings : [...warnings, toCrowdWarning(crowdedOut)],
+    warnings: [
+      ...warnings,
+      ...(crowdedOut === 0 ? [] : [toCrowdWarning(crowdedOut)]),
+      ...(oversized === 0 ? [] : [toOversizedWarning(parsed, oversized)]),
+    ],
     paused: autoscaler?.paused ?? false,
     missingTarget: describeMissing(parsed, resolution),
     selector: selector?.source ?? null,
@@ -90,6 +94,15 @@ function toCrowdWarning(crowdedOut: number): Problem {
     message:
       `${pods} as many autoscalers of higher rank for the container as podfit asks (--max-contenders): raise the ` +
       "priority, or delete some",
+  };
+}
+
+function toOversizedWarning({ autoscaler }: AutoscalerFacts, oversized: number): Problem {
+  const pods = oversized === 1 ? "1 matching pod has" : `${oversized} matching pods have`;
+  return {
+    path: autoscaler?.target ? "spec.target" : "spec.selector",
+    message: `${pods} more than ${MAX_POD_CONTAINERS} containers, and podfit leaves such pods as they are: use fewer ` +
+      "containers in one pod",
   };
 }
 

@@ -142,10 +142,10 @@ export class StatusSweep {
   #isDue(autoscaler: AutoscalerFacts, memory: SweptAutoscaler): boolean {
     const { clock, cache, lastScales, findStale } = this.#options;
     const nowMs = clock.monotonic();
-    const { selector, matched, tracked, targetProblems } = cache.resolve(autoscaler);
+    const { selector, matched, oversized, tracked, targetProblems } = cache.resolve(autoscaler);
     const { uid, namespace } = autoscaler;
     const stale = findStale?.(namespace);
-    const seen = [autoscaler, selector, matched, tracked.size, targetProblems, lastScales.find(uid), stale];
+    const seen = [autoscaler, selector, matched, oversized, tracked.size, targetProblems, lastScales.find(uid), stale];
     const isSame = memory.seen !== null && seen.every((one, index) => one === memory.seen?.[index]);
     if (isSame && nowMs < memory.lookAtMs) return false;
     memory.seen = seen;

@@ -78,6 +78,11 @@ Deno.test("Inventory tracks a pod once its autoscaler, workload and itself are k
   }
 });
 
+/** The first one is that of the autoscaler. */
+function toContainers(total: number): PodFacts["containers"] {
+  return Array.from({ length: total }, (_, index) => container(index === 0 ? {} : { name: `c-${index}` }));
+}
+
 const DISQUALIFIED: Record<string, Partial<PodFacts>> = {
   "it is being deleted": { deleting: true },
   "it has finished": { finished: true },
@@ -87,6 +92,7 @@ const DISQUALIFIED: Record<string, Partial<PodFacts>> = {
   "it is a mirror": { mirror: true },
   "it is a Windows pod": { windows: true },
   "it is bound to no node": { nodeName: null },
+  "it has more than 100 containers": { containers: toContainers(101) },
 };
 
 Deno.test("Inventory drops a pod at once, and takes it back, when (C11)", async (t) => {
@@ -101,6 +107,24 @@ Deno.test("Inventory drops a pod at once, and takes it back, when (C11)", async 
       assertEquals(book.told.splice(0), ["web-1: web"]);
     });
   }
+});
+
+Deno.test("Inventory tracks a pod with 100 containers, and counts the pods that have more (C11)", () => {
+  const { inventory } = filled();
+  const counts = () => {
+    const { matched, oversized, tracked } = inventory.resolve(autoscaler());
+    return { matched, oversized, tracked: tracked.size };
+  };
+  inventory.setPod(webPod({ containers: toContainers(100) }));
+  assertEquals(counts(), { matched: 1, oversized: 0, tracked: 1 });
+  const large = webPod({ uid: "pod-2", name: "web-2", containers: toContainers(101) });
+  inventory.setPod(large);
+  assertEquals(counts(), { matched: 1, oversized: 1, tracked: 1 });
+  inventory.setPod({ ...large, finished: true });
+  assertEquals(counts(), { matched: 1, oversized: 0, tracked: 1 });
+  inventory.setPod(large);
+  inventory.removePod(large);
+  assertEquals(counts(), { matched: 1, oversized: 0, tracked: 1 });
 });
 
 Deno.test("Inventory tells of a pod when its contenders change, and only then (C12, C13, C16)", () => {

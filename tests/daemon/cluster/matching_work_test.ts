@@ -259,3 +259,17 @@ Deno.test("a workload with 500 autoscalers that changes has each of its pods vis
   cache.setWorkload({ ...workload, selector: selector("app=web") });
   assert(visits < 100 * 50, `${visits} reads of the UIDs of 100 pods for 500 autoscalers`);
 });
+
+Deno.test("a pod of 5,000 containers costs 200 autoscalers no more than a pod of one container (C11)", () => {
+  const countFor = (total: number) => {
+    const { cache, own } = crowded();
+    const count = { reads: 0 };
+    for (let i = 0; i < 200; i++) cache.setAutoscaler(counted(own(i, EVERY), count));
+    const containers = Array.from({ length: total }, (_, index) => container({ name: `c-${index}` }));
+    count.reads = 0;
+    cache.setPod(web(0, { containers }));
+    return count.reads;
+  };
+  const [one, many] = [countFor(1), countFor(5000)];
+  assert(one > 0 && many <= one, `${many} reads for 5,000 containers, ${one} for one`);
+});

@@ -59,3 +59,14 @@ Deno.test("toStatusFacts() warns of pods for which too many others go first", ()
     "(--max-contenders): raise the priority, or delete some",
   ]);
 });
+
+Deno.test("toStatusFacts() warns of pods that have too many containers (C11)", () => {
+  const warningsOf = (oversized: number) =>
+    toStatusFacts(autoscalerFacts(), statusSources({ resolution: { ...UNRESOLVED, oversized } }))
+      .warnings.map(({ path, message }) => `${path}: ${message}`);
+  assertEquals(warningsOf(0), []);
+  assertEquals(warningsOf(1), [
+    "spec.target: 1 matching pod has more than 100 containers, and podfit leaves such pods as they are: use fewer " +
+    "containers in one pod",
+  ]);
+});
