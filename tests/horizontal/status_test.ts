@@ -3,7 +3,12 @@ import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import { decideReplicas } from "../../lib/horizontal/decide.ts";
 import { NEW_REPLICAS_STATE } from "../../lib/model/replicas_state.ts";
-import { type ScaledObjectStatus, seedReplicasState, toScaledObjectStatus } from "../../lib/horizontal/status.ts";
+import {
+  type ScaledObjectStatus,
+  seedAdoptedState,
+  seedReplicasState,
+  toScaledObjectStatus,
+} from "../../lib/horizontal/status.ts";
 import type { ScaledObject } from "../../lib/model/scaled_object.ts";
 import {
   cpu,
@@ -218,4 +223,17 @@ Deno.test("seedReplicasState() takes a status of any shape without throwing, and
     }),
     { numRuns: 1000 },
   );
+});
+
+Deno.test("seedAdoptedState() takes podfit's own conditions, and not what KEDA did before the pause (M7)", () => {
+  const PodfitActive = { type: "PodfitActive", status: "True", reason: "ScalerActive", message: "m" };
+  const Active = { type: "Active", status: "False", reason: "ScalerNotActive", message: "of KEDA" };
+  const state = seedAdoptedState({
+    lastActiveTime: "2020-01-01T00:00:00Z",
+    originalReplicaCount: 7,
+    conditions: [Active, PodfitActive],
+  });
+  assertEquals([state.isActive, state.lastActiveAt, state.originalReplicas], [true, null, null]);
+  assertEquals(state.conditions, { Active: { status: "True", reason: "ScalerActive", message: "m" } });
+  assertEquals(seedAdoptedState(null), seedAdoptedState({}));
 });

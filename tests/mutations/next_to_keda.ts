@@ -137,7 +137,7 @@ export const NEXT_TO_KEDA: Mutations = {
       in: "seedAdoptedState",
       find: "...NEW_REPLICAS_STATE,",
       replace: "...seedReplicasState(status),",
-      test: "an adopted object goes to zero and back by its activation, and not at once after podfit's start (M7)",
+      test: "seedAdoptedState() takes podfit's own conditions, and not what KEDA did before the pause (M7)",
     },
   ],
   M8: [
