@@ -26,7 +26,16 @@ export const FOLDERS: Readonly<Record<string, { readonly max: number; readonly n
     max: 3,
     names: [
       ...["recommend-mode", "choose-a-policy", "jvm", "nodejs", "python", "postgresql", "batch-and-queues", "sidecars"],
-      ...["from-vpa", "from-hpa", "from-keda", "from-kedify-agent", "gitops", "many-tenants", "metrics-over-tls"],
+      ...[
+        "from-vpa",
+        "from-hpa",
+        "from-keda",
+        "next-to-keda",
+        "from-kedify-agent",
+        "gitops",
+        "many-tenants",
+        "metrics-over-tls",
+      ],
       ...["lint-in-ci", "report-a-bug", "editor-schemas"],
     ],
   },
