@@ -76,7 +76,6 @@ export const GENERATED: Readonly<Record<string, number>> = {
   R22: 1,
   R23: 8,
   R80: 5,
-  R81: 1,
   R82: 13,
   R84: 4,
   R85: 3,
