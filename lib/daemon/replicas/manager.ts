@@ -266,7 +266,8 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     const ask = limitQueries(facts.namespace);
     const reader = createTriggerReader({
       clock,
-      ask: (trigger, asked) => ask(trigger, { ...asked, ...(pods.set !== null && { pods: toListedPods(pods.set) }) }),
+      ask: (trigger, asked) =>
+        ask(trigger, pods.set !== null && asksForPods(trigger) ? { ...asked, pods: toListedPods(pods.set) } : asked),
       countPods,
       fetchCredentials: async (wanted, signal) => {
         using _slot = await fetches.acquire(signal, { lane: wanted.namespace });
@@ -344,6 +345,11 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
       await Promise.all([runControllers(signal), statusLoop.run(sweep, { signal })]);
     },
   };
+}
+
+/** Only these questions need the list of pods: it is long, and copied each time. */
+function asksForPods({ source }: ExternalTrigger): boolean {
+  return source.kind === "metric" && source.of.kind === "pods";
 }
 
 function toListedPods({ selector, pods }: PodSet): ListedPods {
