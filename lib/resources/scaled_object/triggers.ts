@@ -155,7 +155,7 @@ function findRecordProblem({ record, problem, isStale }: AdoptedTriggers, metric
   if (problem !== null) return `${problem}; run "podfit adopt" again`;
   if (record === null) return 'no record says what KEDA asks for it; run "podfit adopt"';
   if (isStale) return 'the triggers have changed since the object was adopted; run "podfit adopt" again';
-  if (metrics === 0) return 'the record has no metric of this trigger; run "podfit adopt" again';
+  if (metrics === 0) return 'the record has no metric of this trigger; run "podfit release" and then "podfit adopt"';
   if (metrics === 1) return null;
   return `KEDA has ${metrics} metrics for it, and podfit can use one; give this object back with "podfit release"`;
 }

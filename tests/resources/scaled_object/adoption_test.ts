@@ -110,6 +110,16 @@ Deno.test("an object that KEDA measures and that has no record says so (M4)", ()
   assertEquals(adopt([workloadTrigger("app=web")]).adoption?.lacksRecord, false);
 });
 
+Deno.test("a trigger that the record has no metric of fails, and says what makes a new record (M4)", () => {
+  const [kafka] = external(adopt([KAFKA], { metrics: [] }));
+  assert(kafka?.source.kind === "keda");
+  assertEquals(
+    kafka.source.problem,
+    // "podfit adopt" alone keeps a record of the same triggers.
+    'the record has no metric of this trigger; run "podfit release" and then "podfit adopt"',
+  );
+});
+
 Deno.test("triggers that KEDA measures fail once they have changed since the record (M5)", () => {
   const annotations = adopt([KAFKA], { metrics: [KAFKA_METRIC] });
   const { triggers = "", metrics = [] } = annotations.adoption?.record ?? {};
