@@ -132,20 +132,41 @@ function parseKedaTrigger(
   fields.require(["type"]);
   const type = fields.text("type", ANY_TEXT);
   if (type === null) return null;
-  const metrics = adopted.record?.metrics.filter((one) => one.index === index) ?? [];
-  const [metric] = metrics;
   return {
     kind: "external",
     type,
     index,
     name: nameOf(fields),
     isCached: fields.get("useCachedMetrics") === true,
+    activation: findActivation(type, fields.get("metadata")),
+    ...measureByKeda(adopted, index, {
+      name: toMetricName(index, type),
+      metricType: "AverageValue",
+      targetMilli: null,
+    }),
+  };
+}
+
+interface KedaMeasure extends Pick<ExternalTrigger, "metricType" | "targetMilli"> {
+  readonly name: string;
+}
+
+type MeasuredFields = "authentication" | "isServedByKeda" | "metricName" | "metricType" | "targetMilli" | "source";
+
+/** Returns what the record says of one metric, or `otherwise`. `index` is `null` for the result of a formula. */
+function measureByKeda(
+  adopted: NonNullable<TriggersContext["adopted"]>,
+  index: number | null,
+  otherwise: KedaMeasure,
+): Pick<ExternalTrigger, MeasuredFields> {
+  const metrics = adopted.record?.metrics.filter((one) => one.index === index) ?? [];
+  const [{ name: metricName, metricType, targetMilli } = otherwise] = metrics;
+  return {
     authentication: null,
     isServedByKeda: true,
-    metricName: metric?.name ?? toMetricName(index, type),
-    metricType: metric?.metricType ?? "AverageValue",
-    targetMilli: metric?.targetMilli ?? null,
-    activation: findActivation(type, fields.get("metadata")),
+    metricName,
+    metricType,
+    targetMilli,
     source: { kind: "keda", object: adopted.object, problem: findRecordProblem(adopted, metrics.length) },
   };
 }
@@ -181,22 +202,16 @@ export function toKedaFormula(
 ): { readonly triggers: readonly Trigger[]; readonly formula: Formula | null } {
   const isKedas = triggers.some((one) => one.kind === "external" && one.source.kind === "keda");
   if (adopted === null || formula === null || !isKedas) return { triggers, formula };
-  const metrics = adopted.record?.metrics.filter(({ index }) => index === null) ?? [];
-  const [metric] = metrics;
   const first = triggers.find(({ kind }) => kind === "external");
+  const { metricType, targetMilli } = formula;
   const composite: ExternalTrigger = {
     kind: "external",
     type: "composite",
     index: first?.index ?? 0,
     name: null,
     isCached: false,
-    authentication: null,
-    isServedByKeda: true,
-    metricName: metric?.name ?? COMPOSITE_METRIC_NAME,
-    metricType: metric?.metricType ?? formula.metricType,
-    targetMilli: metric?.targetMilli ?? formula.targetMilli,
     activation: formula.activationTarget,
-    source: { kind: "keda", object: adopted.object, problem: findRecordProblem(adopted, metrics.length) },
+    ...measureByKeda(adopted, null, { name: COMPOSITE_METRIC_NAME, metricType, targetMilli }),
   };
   return { triggers: [...triggers.filter(({ kind }) => kind === "resource"), composite], formula: null };
 }
