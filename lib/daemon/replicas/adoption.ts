@@ -12,6 +12,7 @@ import type { ScaledObjectFacts } from "../../model/scaled_object.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import type { HpaFacts } from "../cluster/parse_objects.ts";
+import { patchMetadata } from "./conflicts.ts";
 import { REQUEST_TIMEOUT_MS } from "./scale_client.ts";
 
 /**
@@ -54,27 +55,18 @@ export type KeepRecord = (
 ) => Promise<void>;
 
 /**
- * The record is that of KEDA's HPA, so it is written while there is one. The resourceVersion guards the PATCH: the
- * triggers must be those that the HPA was made for. Clauses: M4.
+ * The record is that of KEDA's HPA, so it is written while there is one, and only if the triggers are still those that
+ * the HPA was made for. Clauses: M4.
  */
 export function createKeepRecord({ client, clock, onError }: RecordOptions): KeepRecord {
   return async (facts, hpas, signal) => {
-    const { adoption, namespace, name, resourceVersion, uid } = facts;
+    const { adoption, uid } = facts;
     const hpa = hpas.find(({ owners }) => owners.includes(uid));
     if (adoption === null || hpa === undefined || hpa.metrics.length === 0) return;
     const text = formatAdoptionRecord(toAdoptionRecord(hpa.metrics, adoption.triggersHash));
     if (adoption.record !== null && text === formatAdoptionRecord(adoption.record)) return;
-    using timeout = clock.timeout(REQUEST_TIMEOUT_MS);
     try {
-      const { error, response } = await client.scaledObjects.PATCH(
-        "/apis/keda.sh/v1alpha1/namespaces/{namespace}/scaledobjects/{name}",
-        {
-          params: { path: { namespace, name }, query: { fieldManager: "podfit" }, header: MERGE },
-          body: { metadata: { resourceVersion, annotations: { [KEDA_METRICS]: text } } },
-          signal: AbortSignal.any([signal, timeout.signal]),
-        },
-      );
-      if (!response.ok && response.status !== 404) throw toApiError(response, error);
+      await patchMetadata({ client, clock }, facts, { annotations: { [KEDA_METRICS]: text } }, signal);
     } catch (error) {
       if (error instanceof ApiError ? error.code !== 409 : !signal.aborted) onError(facts, error);
     }

@@ -153,31 +153,44 @@ export function needsFinalizerChange({ finalizers, isDeleting, scaledObject, ado
 /** Adds or removes the finalizer. Resolves to whether that is done. Never rejects. */
 export type SetFinalizer = (facts: ScaledObjectFacts, isWanted: boolean, signal: AbortSignal) => Promise<boolean>;
 
+interface MetadataOptions {
+  readonly client: Pick<ApiClient, "scaledObjects">;
+  readonly clock: Pick<Clock, "timeout">;
+}
+
 /**
- * The resourceVersion guards the PATCH: a merge patch replaces the list, and other controllers have finalizers in it.
+ * Patches metadata of an object as it was read: the resourceVersion guards the PATCH. An object that is gone is no
+ * error. Rejects with an ApiError; 409 = the object has changed since.
  */
+export async function patchMetadata(
+  { client, clock }: MetadataOptions,
+  { namespace, name, resourceVersion }: ScaledObjectFacts,
+  metadata: { readonly annotations: Record<string, string> } | { readonly finalizers: string[] },
+  signal: AbortSignal,
+): Promise<void> {
+  using timeout = clock.timeout(REQUEST_TIMEOUT_MS);
+  const { error, response } = await client.scaledObjects.PATCH(
+    "/apis/keda.sh/v1alpha1/namespaces/{namespace}/scaledobjects/{name}",
+    {
+      params: { path: { namespace, name }, query: { fieldManager: "podfit" }, header: MERGE },
+      body: { metadata: { resourceVersion, ...metadata } },
+      signal: AbortSignal.any([signal, timeout.signal]),
+    },
+  );
+  if (!response.ok && response.status !== 404) throw toApiError(response, error);
+}
+
+/** A merge patch replaces the list, and other controllers have finalizers in it. */
 export function createSetFinalizer(
-  { client, clock, onError }: {
-    readonly client: Pick<ApiClient, "scaledObjects">;
-    readonly clock: Pick<Clock, "timeout">;
+  { onError, ...options }: MetadataOptions & {
     readonly onError: (facts: ScaledObjectFacts, error: unknown) => void;
   },
 ): SetFinalizer {
   return async (facts, isWanted, signal) => {
-    const { namespace, name, resourceVersion, finalizers } = facts;
-    const others = finalizers.filter((one) => one !== FINALIZER);
-    using timeout = clock.timeout(REQUEST_TIMEOUT_MS);
+    const others = facts.finalizers.filter((one) => one !== FINALIZER);
     try {
-      const { error, response } = await client.scaledObjects.PATCH(
-        "/apis/keda.sh/v1alpha1/namespaces/{namespace}/scaledobjects/{name}",
-        {
-          params: { path: { namespace, name }, query: { fieldManager: "podfit" }, header: MERGE },
-          body: { metadata: { resourceVersion, finalizers: isWanted ? [...others, FINALIZER] : others } },
-          signal: AbortSignal.any([signal, timeout.signal]),
-        },
-      );
-      if (response.ok || response.status === 404) return true;
-      throw toApiError(response, error);
+      await patchMetadata(options, facts, { finalizers: isWanted ? [...others, FINALIZER] : others }, signal);
+      return true;
     } catch (error) {
       // Another writer has changed the object: the controller reads its next version.
       if (!(error instanceof ApiError) || error.code !== 409) onError(facts, error);
