@@ -275,7 +275,7 @@ export class EventQueue {
 
   /** Adds an event. Returns the event that had to be dropped, this or another one; `null` = none. */
   put(event: QueuedEvent): QueuedEvent | null {
-    if (event.context.isOnPod) return this.#addOnPod(event);
+    if (event.context.isOnPod) return this.#add(event);
     if (event.key !== null && this.#merge(event.key, event)) return null;
     const kind = toAlikeKey(event);
     const mostAlike = this.#size < this.#options.max ? this.#options.maxAlike : 1;
@@ -306,37 +306,30 @@ export class EventQueue {
     return true;
   }
 
-  /** A combined event has an extra place in addition to the limit. */
+  /**
+   * In a full queue the event takes the place of one on a pod, if there is any, of the namespace with the most of them.
+   * An event on a pod takes no other place. A combined event has an extra place in addition to the limit.
+   */
   #add(event: QueuedEvent, most = this.#options.max): QueuedEvent | null {
-    const { namespace } = event.context.autoscaler;
-    const isFull = this.#size >= most;
-    const onPod = isFull ? this.#queues.findSurplus() : null;
-    const surplus = onPod ?? (isFull ? this.#queues.findSurplus({ isUrgent: true }) : null);
-    if (surplus !== null) {
-      if (onPod === null && surplus.count <= this.#queues.count(namespace, { isUrgent: true })) return event;
+    const { autoscaler: { namespace }, isOnPod = false } = event.context;
+    const isUrgent = !isOnPod;
+    let dropped: QueuedEvent | null = null;
+    if (this.#size >= most) {
+      const onPod = this.#queues.findSurplus();
+      const surplus = isUrgent ? onPod ?? this.#queues.findSurplus({ isUrgent }) : onPod;
+      const isOfSameKind = isOnPod || onPod === null;
+      if (surplus === null || (isOfSameKind && surplus.count <= this.#queues.count(namespace, { isUrgent }))) {
+        return event;
+      }
       this.#queues.remove(surplus.lane, surplus.item);
-      this.#forget(surplus.item);
+      dropped = this.#forget(surplus.item);
     }
-    this.#queues.add(namespace, event, { isUrgent: true });
+    this.#queues.add(namespace, event, { isUrgent });
+    this.#size++;
+    if (isOnPod) return dropped;
     if (event.key !== null) this.#byKey.set(event.key, event);
     this.#alike.set(toAlikeKey(event), (this.#alike.get(toAlikeKey(event)) ?? 0) + 1);
-    this.#size++;
-    return surplus?.item ?? null;
-  }
-
-  /** In a full queue it takes only the place of another event on a pod, of the namespace with the most of them. */
-  #addOnPod(event: QueuedEvent): QueuedEvent | null {
-    const { namespace } = event.context.autoscaler;
-    const surplus = this.#size < this.#options.max ? null : this.#queues.findSurplus();
-    if (this.#size >= this.#options.max && surplus === null) return event;
-    if (surplus !== null) {
-      if (surplus.count <= this.#queues.count(namespace, { isUrgent: false })) return event;
-      this.#queues.remove(surplus.lane, surplus.item);
-      this.#forget(surplus.item);
-    }
-    this.#queues.add(namespace, event);
-    this.#size++;
-    return surplus?.item ?? null;
+    return dropped;
   }
 
   #forget(event: QueuedEvent): QueuedEvent {
