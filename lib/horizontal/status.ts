@@ -6,7 +6,6 @@
 import {
   type Condition,
   CONDITION_TYPES,
-  type Conditions,
   type ConditionType,
   NEW_REPLICAS_STATE,
   type ReplicasState,
@@ -72,6 +71,11 @@ export function isOwnCondition(value: unknown): boolean {
   return isRecord(value) && OWN_CONDITION_TYPES.some((type) => type === value["type"]);
 }
 
+/** Returns the entries of status.conditions, each of any shape. */
+export function listConditions(status: unknown): readonly unknown[] {
+  return isRecord(status) && Array.isArray(status["conditions"]) ? status["conditions"] : [];
+}
+
 /**
  * An invalid object keeps what is known of it, except its triggers. Where KEDA runs, it is podfit's own conditions alone.
  * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_types.go
@@ -135,10 +139,12 @@ function joinDistinct(names: readonly string[]): string {
 function toStatusConditions({ conditions }: ReplicasState): readonly StatusCondition[] {
   return CONDITION_TYPES.flatMap((type): readonly StatusCondition[] => {
     const condition = conditions[type] ?? INITIAL_CONDITIONS[type];
-    if (condition === undefined) return [];
-    const { status, reason, message } = condition;
-    return [{ type, status, ...(reason === "" ? {} : { reason }), ...(message === "" ? {} : { message }) }];
+    return condition === undefined ? [] : [toStatusCondition(type, condition)];
   });
+}
+
+function toStatusCondition(type: StatusCondition["type"], { status, reason, message }: Condition): StatusCondition {
+  return { type, status, ...(reason !== "" && { reason }), ...(message !== "" && { message }) };
 }
 
 /** PodfitFallback repeats KEDA's condition: KEDA applies the fallback. Clauses: M5, M7, M13. */
@@ -148,16 +154,13 @@ function listOwnConditions(
   { conditions: { Ready = UNKNOWN_CONDITION, Active = UNKNOWN_CONDITION, Fallback = UNKNOWN_CONDITION } }:
     ReplicasState,
 ): readonly StatusCondition[] {
-  const kedas = parseConditions(isRecord(status) ? status["conditions"] : null).Fallback;
+  const kedas = parseConditions(status, CONDITION_TYPES).Fallback;
   const own: Readonly<Record<OwnConditionType, Condition>> = {
     PodfitScaling: toScaling(Ready, adoption),
     PodfitActive: Active,
     PodfitFallback: kedas?.status === "True" ? kedas : Fallback,
   };
-  return OWN_CONDITION_TYPES.map((type) => {
-    const { status, reason, message } = own[type];
-    return { type, status, ...(reason !== "" && { reason }), ...(message !== "" && { message }) };
-  });
+  return OWN_CONDITION_TYPES.map((type) => toStatusCondition(type, own[type]));
 }
 
 function toScaling(ready: Condition, { isStale }: Adoption): Condition {
@@ -212,7 +215,7 @@ export function guessResource({ kind }: Target): string {
 export function seedReplicasState(status: unknown, wallAheadMs = 0): ReplicasState {
   if (!isRecord(status)) return NEW_REPLICAS_STATE;
   const lastActiveAt = parseTime(status["lastActiveTime"]);
-  const conditions = parseConditions(status["conditions"]);
+  const conditions = parseConditions(status, CONDITION_TYPES);
   const gvkr = status["scaleTargetGVKR"];
   const resource = isRecord(gvkr) ? gvkr["resource"] : null;
   const activity = toEntries(status["triggersActivity"], findIsActive);
@@ -238,12 +241,11 @@ export function seedReplicasState(status: unknown, wallAheadMs = 0): ReplicasSta
  * lastActiveTime, a target would go to zero at once. Clauses: M7.
  */
 export function seedAdoptedState(status: unknown): ReplicasState {
-  const list = isRecord(status) && Array.isArray(status["conditions"]) ? status["conditions"] : [];
-  const find = (type: OwnConditionType) => parseCondition(list.find((one) => isRecord(one) && one["type"] === type));
-  const [Ready, Active, Fallback] = OWN_CONDITION_TYPES.map(find);
+  const known = parseConditions(status, OWN_CONDITION_TYPES);
+  const { PodfitScaling: Ready, PodfitActive: Active, PodfitFallback: Fallback } = known;
   return {
     ...NEW_REPLICAS_STATE,
-    isActive: findActive(Active ?? undefined),
+    isActive: findActive(Active),
     conditions: { ...(Ready && { Ready }), ...(Active && { Active }), ...(Fallback && { Fallback }) },
   };
 }
@@ -274,11 +276,14 @@ function findActive(active: Condition | undefined): boolean | null {
   return active === undefined || active.status === "Unknown" ? null : active.status === "True";
 }
 
-function parseConditions(value: unknown): Conditions {
-  if (!Array.isArray(value)) return {};
-  const conditions: Partial<Record<ConditionType, Condition>> = {};
-  for (const one of value) {
-    const type = CONDITION_TYPES.find((known) => isRecord(one) && one["type"] === known);
+/** Returns the conditions of these types in a status of any shape. Of two of one type, the last one counts. */
+export function parseConditions<Type extends string>(
+  status: unknown,
+  types: readonly Type[],
+): Readonly<Partial<Record<Type, Condition>>> {
+  const conditions: Partial<Record<Type, Condition>> = {};
+  for (const one of listConditions(status)) {
+    const type = types.find((known) => isRecord(one) && one["type"] === known);
     const condition = parseCondition(one);
     if (type !== undefined && condition !== null) conditions[type] = condition;
   }

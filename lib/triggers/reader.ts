@@ -6,23 +6,15 @@
  * loop the value of the last activation loop.
  */
 import { type ExternalTrigger, listExternalTriggers, type ScaledObject } from "../model/scaled_object.ts";
-import type { PodValues } from "../model/replicas_decision.ts";
+import type { TriggerReading } from "../model/replicas_decision.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { createTriggerCredentials, type FetchCredentials, type TriggerCredentials } from "./credentials.ts";
 import { fetchTriggerValue, type ValueSources } from "./value.ts";
 
 export type TriggerLoop = "poll" | "tick";
 
-/** A reading for the decision. `isCounted`: it is not a repetition of a counted one. Clauses: R8, R19. */
-type ExternalReading =
-  | {
-    readonly kind: "value";
-    readonly value: number;
-    readonly isCounted: boolean;
-    readonly isEmpty?: boolean;
-    readonly byPod?: PodValues;
-  }
-  | { readonly kind: "failed"; readonly message: string; readonly isCounted: boolean };
+/** A reading for the decision. Clauses: R8, R19. */
+type ExternalReading = Exclude<TriggerReading, { readonly kind: "pods" }>;
 
 type TriggersResult =
   /** One reading for each external trigger, by its index. */

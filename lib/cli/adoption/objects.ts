@@ -1,6 +1,8 @@
 /** The ScaledObjects that `podfit adopt` and `podfit release` read, change and wait for. */
+import { parseConditions } from "../../horizontal/status.ts";
 import { type ApiClient, MERGE } from "../../kube/client.ts";
 import { toApiError } from "../../kube/errors.ts";
+import type { Condition } from "../../model/replicas_state.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import { StartError } from "../command/process.ts";
@@ -133,20 +135,9 @@ export async function findKedasHpa(
   return { hpa, isThere: isOwn && metadata["deletionTimestamp"] === undefined };
 }
 
-interface Condition {
-  readonly status: string;
-  readonly reason: string;
-  readonly message: string;
-}
-
 /** Returns a condition of the object; `null` = it has none of this type. */
 export function findCondition({ object }: SeenObject, type: string): Condition | null {
-  const { conditions } = isRecord(object["status"]) ? object["status"] : {};
-  const all: readonly unknown[] = Array.isArray(conditions) ? conditions : [];
-  const found = all.find((one) => isRecord(one) && one["type"] === type);
-  if (!isRecord(found)) return null;
-  const text = (key: string) => String(found[key] ?? "");
-  return { status: text("status"), reason: text("reason"), message: text("message") };
+  return parseConditions(object["status"], [type])[type] ?? null;
 }
 
 const LOOK_EVERY_MS = 1_000;

@@ -4,7 +4,7 @@
  * metrics_apis.ts asks KEDA for the values.
  */
 import { formatAdoptionRecord, KEDA_METRICS, toAdoptionRecord } from "../../resources/scaled_object/adoption.ts";
-import { isOwnCondition } from "../../horizontal/status.ts";
+import { isOwnCondition, listConditions } from "../../horizontal/status.ts";
 import { type ApiClient, MERGE } from "../../kube/client.ts";
 import { ApiError, toApiError } from "../../kube/errors.ts";
 import type { Blocker } from "../../model/replicas_decision.ts";
@@ -86,9 +86,9 @@ export function createRemoveConditions({ client, clock, onError }: RecordOptions
     if (found.response.status === 404) return true;
     if (!found.response.ok) throw toApiError(found.response, found.error);
     const { metadata, status } = isRecord(found.data) ? found.data : {};
-    const conditions: unknown = isRecord(status) ? status["conditions"] : null;
+    const conditions = listConditions(status);
     const isSame = isRecord(metadata) && metadata["uid"] === uid && metadata["deletionTimestamp"] === undefined;
-    if (!isSame || !Array.isArray(conditions) || !conditions.some(isOwnCondition)) return true;
+    if (!isSame || !conditions.some(isOwnCondition)) return true;
     const kept = conditions.filter((one) => !isOwnCondition(one));
     const { error, response } = await client.scaledObjects.PATCH(
       "/apis/keda.sh/v1alpha1/namespaces/{namespace}/scaledobjects/{name}/status",

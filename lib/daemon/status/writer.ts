@@ -2,7 +2,7 @@
  * Writes the status of an object with one merge patch when it differs from the stored one. Failed writes are retried
  * with growing waits. Changes of texts alone are written less and less often.
  */
-import { isOwnCondition, type ScaledObjectStatus } from "../../horizontal/status.ts";
+import { isOwnCondition, listConditions, type ScaledObjectStatus } from "../../horizontal/status.ts";
 import { type ApiClient, MERGE } from "../../kube/client.ts";
 import { ApiError, toApiError } from "../../kube/errors.ts";
 import type { ScaledObjectFacts } from "../../model/scaled_object.ts";
@@ -295,10 +295,6 @@ function toSharedPatch({ resourceVersion, status }: ScaledObjectFacts, change: u
   const own = isRecord(change) && Array.isArray(change["conditions"]) ? change["conditions"] : [];
   const kept = listConditions(status).filter((one) => !isOwnCondition(one));
   return { metadata: { resourceVersion }, status: { conditions: [...kept, ...own] } };
-}
-
-function listConditions(status: unknown): readonly unknown[] {
-  return isRecord(status) && Array.isArray(status["conditions"]) ? status["conditions"] : [];
 }
 
 /** Returns the part of a status that is podfit's where KEDA writes the rest. Clauses: M7. */
