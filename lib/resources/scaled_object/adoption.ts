@@ -5,6 +5,7 @@
  * the object is paused for KEDA.
  */
 import type { AdoptedMetric, Adoption, AdoptionRecord } from "../../model/scaled_object.ts";
+import { FNV_START, hashText } from "../../units/hash.ts";
 import { parseMilli } from "../../units/quantity.ts";
 import { isRecord, quote } from "../../units/untrusted.ts";
 
@@ -126,7 +127,7 @@ export function hashTriggers(spec: unknown): string {
   const { triggers = null, advanced = null } = isRecord(spec) ? spec : {};
   const modifiers = isRecord(advanced) ? advanced["scalingModifiers"] ?? null : null;
   const text = toSortedJson([triggers, modifiers]);
-  return hash(text, 0x811c9dc5) + hash(text, 0x01234567);
+  return [FNV_START, 0x01234567].map((start) => hashText(text, start).toString(16).padStart(8, "0")).join("");
 }
 
 /** The API server may give the keys of a map in another order. */
@@ -135,15 +136,6 @@ function toSortedJson(value: unknown): string {
     if (!isRecord(one)) return one;
     return Object.fromEntries(Object.keys(one).toSorted().map((key) => [key, one[key]]));
   });
-}
-
-/** FNV-1a of 32 bits from a start value, with the last step of MurmurHash3. */
-function hash(text: string, start: number): string {
-  let sum = start;
-  for (let at = 0; at < text.length; at++) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193);
-  sum = Math.imul(sum ^ (sum >>> 16), 0x85ebca6b);
-  sum = Math.imul(sum ^ (sum >>> 13), 0xc2b2ae35);
-  return ((sum ^ (sum >>> 16)) >>> 0).toString(16).padStart(8, "0");
 }
 
 /** What the parser of triggers needs to know. */
