@@ -14,7 +14,7 @@ import {
   type MetricType,
   type ScaledObject,
 } from "../model/scaled_object.ts";
-import { milliToDouble, toMilli } from "../units/numbers.ts";
+import { MAX_MILLI, milliToDouble, toMilli } from "../units/numbers.ts";
 import { type DoubtFacts, EMPTY_ERROR, findAnswers, isDoubted } from "./empty_answers.ts";
 import type { ExternalMetric, MetricResult } from "./external_metrics.ts";
 
@@ -148,5 +148,5 @@ const REPLICAS_BY_BEHAVIOR: Readonly<Record<FallbackBehavior, (replicas: number,
 
 /** Cuts to an integer, at most what an int64 holds. */
 function truncateMilli(milli: number): bigint {
-  return milli >= 2 ** 63 ? 2n ** 63n - 1n : BigInt(Math.trunc(milli));
+  return milli >= 2 ** 63 ? MAX_MILLI : BigInt(Math.trunc(milli));
 }

@@ -8,6 +8,7 @@ import type { ContainerFacts, PodFacts } from "../model/pod.ts";
 import type { PodMetric, PodReading, PodValues, ProposalReport, RequestProblem } from "../model/replicas_decision.ts";
 import type { Behavior, MetricType, ResourceTarget } from "../model/scaled_object.ts";
 import type { ScaledObjectConditionReason } from "../model/meanings/conditions.ts";
+import { MAX_MILLI } from "../units/numbers.ts";
 import type { Resource } from "../units/resources.ts";
 
 /** Why a metric has no value: a reason of the condition HPAActive. */
@@ -223,11 +224,9 @@ export function proposeByValue(input: ValueInput): ReplicasProposal {
   return input.metricType === "AverageValue" ? proposeByAverage(input) : proposeByWhole(input);
 }
 
-/** The controller treats a negative sum of such a metric as an overflow, and so as the largest value. */
-const MAX_VALUE = 2n ** 63n - 1n;
-
 function proposeByAverage({ valueMilli, targetMilli, statusReplicas, tolerance }: ValueInput): ReplicasProposal {
-  const value = Number(valueMilli < 0n ? MAX_VALUE : valueMilli);
+  // The controller treats a negative sum of such a metric as an overflow, and so as the largest value.
+  const value = Number(valueMilli < 0n ? MAX_MILLI : valueMilli);
   const target = Number(targetMilli);
   // Without pods this is infinite or NaN.
   const ratio = value / (target * statusReplicas);

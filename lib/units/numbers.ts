@@ -94,7 +94,7 @@ export function milliToDouble(milli: bigint): number {
 }
 
 /** The limit of an int64, in which Kubernetes stores thousandths. */
-const MAX_MILLI = 2n ** 63n - 1n;
+export const MAX_MILLI = 2n ** 63n - 1n;
 
 /** A mantissa of 53 bits shifted further is beyond MAX_MILLI anyway. */
 const MAX_EXPONENT = 64;

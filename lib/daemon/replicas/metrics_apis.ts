@@ -12,7 +12,7 @@ import type { PodValues } from "../../model/replicas_decision.ts";
 import type { KedaSource, MetricSource } from "../../model/scaled_object.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { AskTrigger, ListedPods, TriggerAnswer } from "../../triggers/value.ts";
-import { milliToDouble } from "../../units/numbers.ts";
+import { MAX_MILLI, milliToDouble } from "../../units/numbers.ts";
 import { parseMilli } from "../../units/quantity.ts";
 import { formatSelector } from "../../units/selector.ts";
 import { isRecord } from "../../units/untrusted.ts";
@@ -172,9 +172,6 @@ function describeRefusal(status: number, message: string, source: KedaSource | M
 type ParsedValues =
   | { readonly ok: true; readonly milli: bigint; readonly byName: ReadonlyMap<string, bigint> }
   | { readonly ok: false; readonly cause: string };
-
-/** The sum cannot be larger in the HPA, which counts in thousandths of an int64. */
-const MAX_MILLI = 2n ** 63n - 1n;
 
 /**
  * Returns the items and their sum, as the HPA's clients read them. Any shape is accepted.

@@ -6,7 +6,7 @@
 import { METRIC_TYPES, type MetricsApiType, type MetricSource } from "../../model/scaled_object.ts";
 import { formatSelector, parseSelectorText } from "../../units/selector.ts";
 import { NAME_RULE } from "../../units/fields.ts";
-import { milliToDouble } from "../../units/numbers.ts";
+import { MAX_MILLI, milliToDouble } from "../../units/numbers.ts";
 import { parseMilli } from "../../units/quantity.ts";
 import { type Problem, quote } from "../../units/untrusted.ts";
 import type { Metadata, ParsedSource, ParseSource } from "./metadata.ts";
@@ -82,9 +82,6 @@ function parseAmount(metadata: Metadata, key: string): bigint | null {
   metadata.report(key, `Cannot use ${quote(text)} as ${key}: must be a quantity, such as "5", "0.5" or "500m"`);
   return null;
 }
-
-/** What the HPA can count. */
-const MAX_MILLI = 2n ** 63n - 1n;
 
 /** An absent selector is an empty one: all series of the metric. */
 function parseSelector(metadata: Metadata): string | null {
