@@ -8,7 +8,7 @@ import type { Condition, Conditions } from "../model/replicas_state.ts";
 import type { ScalingLimit } from "./behavior.ts";
 
 /** A condition that podfit sets. Conditions that others have set have any reason. */
-interface OwnCondition extends Condition {
+export interface OwnCondition extends Condition {
   readonly reason: ScaledObjectConditionReason;
 }
 

@@ -8,6 +8,8 @@ import {
   CONDITION_TYPES,
   type ConditionType,
   NEW_REPLICAS_STATE,
+  OWN_CONDITION_TYPES,
+  type OwnConditionType,
   type ReplicasState,
 } from "../model/replicas_state.ts";
 import {
@@ -24,7 +26,7 @@ import {
 import { formatTime, parseTime } from "../units/time.ts";
 import { isRecord } from "../units/untrusted.ts";
 import { toWholeSeconds } from "./activation.ts";
-import { PARTIAL_TRIGGER_ERROR, READY_MESSAGE, TRIGGER_ERROR } from "./conditions.ts";
+import { type OwnCondition, PARTIAL_TRIGGER_ERROR, READY_MESSAGE, TRIGGER_ERROR } from "./conditions.ts";
 import { findFailureCount } from "./fallback.ts";
 
 /** As the API has it; an absent field is not set. */
@@ -60,11 +62,6 @@ interface Health {
   readonly numberOfFailures: number;
   readonly status: "Happy" | "Failing";
 }
-
-/** The conditions of podfit where all others are KEDA's. Clauses: M7. */
-export const OWN_CONDITION_TYPES = ["PodfitScaling", "PodfitActive", "PodfitFallback"] as const;
-
-type OwnConditionType = typeof OWN_CONDITION_TYPES[number];
 
 /** Returns whether one entry of status.conditions is podfit's own. */
 export function isOwnCondition(value: unknown): boolean {
@@ -168,12 +165,17 @@ function toScaling(ready: Condition, { isStale }: Adoption): Condition {
   const isTriggers = ready.reason === TRIGGER_ERROR.reason || ready.reason === PARTIAL_TRIGGER_ERROR.reason;
   if (isStale && (ready.status === "True" || isTriggers)) return RECORD_STALE;
   if (ready.status !== "True") return ready;
-  return { ...ready, reason: "Scaling", message: ready.message.replace(READY_MESSAGE, SCALING_MESSAGE) };
+  const scaling: OwnCondition = {
+    ...ready,
+    reason: "Scaling",
+    message: ready.message.replace(READY_MESSAGE, SCALING_MESSAGE),
+  };
+  return scaling;
 }
 
 const SCALING_MESSAGE = "podfit sets the replicas of this object, and KEDA measures what podfit does not";
 
-const RECORD_STALE: Condition = {
+const RECORD_STALE: OwnCondition = {
   status: "False",
   reason: "RecordStale",
   message:

@@ -54,6 +54,11 @@ export const CONDITION_TYPES = [
 
 export type ConditionType = typeof CONDITION_TYPES[number];
 
+/** The conditions of podfit where all others are KEDA's. Clauses: M7. */
+export const OWN_CONDITION_TYPES = ["PodfitScaling", "PodfitActive", "PodfitFallback"] as const;
+
+export type OwnConditionType = typeof OWN_CONDITION_TYPES[number];
+
 /** One condition; KEDA's have no times. */
 export interface Condition {
   readonly status: "True" | "False" | "Unknown";

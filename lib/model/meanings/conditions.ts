@@ -5,7 +5,7 @@
  * of `Limited` are in reasons.ts. docs/reference/reasons.md is generated from here.
  */
 import type { AUTOSCALER_REASONS } from "../reasons.ts";
-import type { ConditionType } from "../replicas_state.ts";
+import type { ConditionType, OwnConditionType } from "../replicas_state.ts";
 import type { Entry } from "./reasons.ts";
 
 /** A condition type, in one sentence. */
@@ -129,8 +129,8 @@ export const AUTOSCALER_CONDITION_MEANINGS = {
 /** A reason of a condition of a PodResourceAutoscaler, except those that only `Limited` has. */
 export type AutoscalerConditionReason = keyof typeof AUTOSCALER_CONDITION_MEANINGS;
 
-/** The conditions of a ScaledObject. The last three are those of an HPA. */
-export const SCALED_OBJECT_CONDITIONS: TypeMeanings<ConditionType> = {
+/** The conditions of a ScaledObject: KEDA's, those of an HPA, and podfit's own where KEDA runs too. */
+export const SCALED_OBJECT_CONDITIONS: TypeMeanings<ConditionType | OwnConditionType> = {
   Ready: "The spec is valid, the target exists, and the triggers can be read.",
   Active: "At least one trigger is active.",
   Fallback: "At least one trigger uses the replicas of `fallback`, because it fails.",
@@ -138,6 +138,11 @@ export const SCALED_OBJECT_CONDITIONS: TypeMeanings<ConditionType> = {
   HPAActive: "The number of replicas can be computed from the metrics.",
   AbleToScale: "The scale of the target can be read and written.",
   ScalingLimited: "The computed number is outside of the bounds or rates.",
+  PodfitScaling:
+    "Next to KEDA, podfit sets the replicas. False has a reason of `Ready`, or one of those for replicas above.",
+  PodfitActive: "Next to KEDA, at least one trigger is active. It has the reasons of `Active`.",
+  PodfitFallback:
+    "Next to KEDA, at least one trigger uses the replicas of `fallback`. It has the reasons of `Fallback`.",
 };
 
 const TRIGGERS = "Read the events KEDAScalerFailed of the object, and check address, credentials and query.";
@@ -322,7 +327,19 @@ export const SCALED_OBJECT_CONDITION_MEANINGS = {
     alert: "lasting",
   },
   TooFewReplicas: { in: ["ScalingLimited=True"], means: "minReplicaCount is reached", act: NOTHING, alert: "no" },
-} as const satisfies Readonly<Record<string, ConditionEntry<ConditionType>>>;
+  Scaling: {
+    in: ["PodfitScaling=True"],
+    means: "podfit sets the replicas, and KEDA measures what podfit does not",
+    act: "Read the message: it may have warnings.",
+    alert: "no",
+  },
+  RecordStale: {
+    in: ["PodfitScaling=False"],
+    means: "the triggers have changed since the object was adopted",
+    act: "Run `podfit adopt so/NAME` again. Until then replicas may grow, and do not fall.",
+    alert: "lasting",
+  },
+} as const satisfies Readonly<Record<string, ConditionEntry<ConditionType | OwnConditionType>>>;
 
 /** A reason of a condition that podfit sets on a ScaledObject. */
 export type ScaledObjectConditionReason = keyof typeof SCALED_OBJECT_CONDITION_MEANINGS;
