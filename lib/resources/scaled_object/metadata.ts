@@ -192,6 +192,8 @@ export interface TriggersContext {
   readonly hasFormula: boolean;
   /** The object's name, and what KEDA measures for it; `null` = KEDA has no part in it. */
   readonly adopted: AdoptedTriggers & { readonly object: string } | null;
+  /** False = triggers that need the metrics APIs are problems. Clauses: M15. */
+  readonly usesMetricsApis: boolean;
 }
 
 export interface TriggerContext extends TriggersContext {

@@ -8,7 +8,7 @@ import { formatSelector, parseSelectorText } from "../../units/selector.ts";
 import { NAME_RULE } from "../../units/fields.ts";
 import { MAX_MILLI, milliToDouble } from "../../units/numbers.ts";
 import { parseMilli } from "../../units/quantity.ts";
-import { type Problem, quote } from "../../units/untrusted.ts";
+import { quote } from "../../units/untrusted.ts";
 import type { Metadata, ParsedSource, ParseSource } from "./metadata.ts";
 
 const KEYS = ["metricName", "selector", "value", "activationValue"];
@@ -89,17 +89,4 @@ function parseSelector(metadata: Metadata): string | null {
   if (parsed.ok) return formatSelector(parsed.selector);
   for (const problem of parsed.problems) metadata.add(problem);
   return null;
-}
-
-/** What a podfit without `--metrics-apis` says of each trigger that needs it. Clauses: M15. */
-export function listMetricsApiProblems(spec: unknown): readonly Problem[] {
-  const list = typeof spec === "object" && spec !== null && "triggers" in spec ? spec.triggers : [];
-  if (!Array.isArray(list)) return [];
-  return list.flatMap((trigger: unknown, index): readonly Problem[] => {
-    const type = typeof trigger === "object" && trigger !== null && "type" in trigger ? trigger.type : null;
-    if (!isMetricsApiType(type)) return [];
-    const message = `Cannot use trigger type ${type}: this podfit may not ask the metrics APIs; ` +
-      "set --metrics-apis, or metricsApis.enabled in the chart, which grants the rights too";
-    return [{ path: `spec.triggers[${index}].type`, message }];
-  });
 }

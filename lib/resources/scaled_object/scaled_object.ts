@@ -18,7 +18,6 @@ import { parseTime } from "../../units/time.ts";
 import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
 import { isSelected, KEDA_PAUSED, parseAdoptedTriggers, toAdoption } from "./adoption.ts";
 import { tryFormula } from "./advanced.ts";
-import { listMetricsApiProblems } from "./metric_triggers.ts";
 import { DEFAULT_REPLICAS, parseScaleTarget, parseScalingSpec, type Spec } from "./spec.ts";
 
 /**
@@ -86,8 +85,7 @@ export function parseWithoutRun(
   const adopted = known && { ...known, object: name };
   const spec = fields === null
     ? null
-    : parseScalingSpec(fields, { namespace, findings: { problems, warnings }, adopted });
-  if (!usesMetricsApis) problems.push(...listMetricsApiProblems(object["spec"]));
+    : parseScalingSpec(fields, { namespace, findings: { problems, warnings }, adopted, usesMetricsApis });
   const isValid = spec !== null && problems.length === 0;
   const own = { uid, namespace, name, generation, createdAt, annotations };
   return {

@@ -13,25 +13,17 @@ import { parseTriggers, toKedaFormula } from "./triggers.ts";
 /** The result of the spec. */
 export type Spec = Omit<ScaledObject, "uid" | "namespace" | "name" | "generation" | "createdAt" | "annotations">;
 
-interface SpecContext {
-  readonly namespace: string;
-  readonly findings: Findings;
-  readonly adopted: TriggersContext["adopted"];
-}
+type SpecContext = Omit<TriggersContext, "hasFormula">;
 
 /** Returns the spec; `null` if the target is missing. Problems go to the findings; never throws. Clauses: R4. */
-export function parseScalingSpec(spec: Fields, { namespace, findings, adopted }: SpecContext): Spec | null {
+export function parseScalingSpec(spec: Fields, context: SpecContext): Spec | null {
+  const { findings, adopted } = context;
   const { warnings } = findings;
   spec.require(["scaleTargetRef", "triggers"]);
   const target = parseScaleTarget(spec, warnings);
   const replicas = parseReplicas(spec);
   const hasFormula = usesModifiers(spec);
-  const { triggers, types, names, hasCached } = parseTriggers(spec, {
-    namespace,
-    findings,
-    hasFormula,
-    adopted,
-  });
+  const { triggers, types, names, hasCached } = parseTriggers(spec, { ...context, hasFormula });
   const advanced = parseAdvanced(spec, { names, warnings });
   const measured = toKedaFormula(triggers, { formula: advanced.formula, adopted });
   const fallback = parseFallback(spec, { types, hasFormula, warnings });

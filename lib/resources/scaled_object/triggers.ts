@@ -227,6 +227,13 @@ function parseTrigger(fields: Fields, context: TriggerContext): Trigger | null {
   const name = fields.get("name") === "" ? null : fields.text("name", ANY_TEXT);
   const isCached = fields.boolean("useCachedMetrics") ?? false;
   if (type === null) return null;
+  if (isMetricsApiType(type) && !context.usesMetricsApis) {
+    fields.report(
+      "type",
+      `Cannot use trigger type ${type}: this podfit may not ask the metrics APIs; ` +
+        "set --metrics-apis, or metricsApis.enabled in the chart, which grants the rights too",
+    );
+  }
   if (isCached && (isResourceType(type) || type === "cron")) {
     fields.report(
       "useCachedMetrics",

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "#assert";
 import fc from "fast-check";
 import { toMetricName } from "../../../lib/resources/scaled_object/triggers.ts";
-import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";
+import { parseScaledObject, parseWithoutRun } from "../../../lib/resources/scaled_object/scaled_object.ts";
 import type { ExternalTrigger, Trigger } from "../../../lib/model/scaled_object.ts";
 import type { Edits } from "../../support/manifests.ts";
 import {
@@ -345,4 +345,14 @@ Deno.test("parseScaledObject() bounds each text of a trigger by what real ones n
     const whole = parseScaledObject(toScaledObject(trigger(type, { [key]: long.slice(0, max) }))).problems;
     assert(whole.every(({ message }) => !message.includes("longer than")), JSON.stringify(whole));
   }
+});
+
+Deno.test("parseWithoutRun() reports few problems, however many triggers need the metrics APIs (M15, M23)", () => {
+  const one = { type: "external-metric", metadata: { metricName: "jobs", value: "5" } };
+  const parse = (count: number) =>
+    parseWithoutRun(toScaledObject({ "spec.triggers": Array(count).fill(one) }), { usesMetricsApis: false }).problems;
+  assertEquals(parse(1).map(({ path }) => path), ["spec.triggers[0].type"]);
+  assertEquals(parse(2).map(({ path }) => path), ["spec.triggers[0].type", "spec.triggers[1].type"]);
+  // One more says that there are too many.
+  assertEquals(parse(10_000).length, 51);
 });
