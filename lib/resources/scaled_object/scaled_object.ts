@@ -78,7 +78,8 @@ export function parseWithoutRun(
   root.require(["metadata", "spec"]);
   const metadata = root.object("metadata", null);
   const seen = metadata === null ? INVALID_SCALED_OBJECT : parseObjectMetadata(metadata);
-  const annotations = parseAnnotations(metadata, isNextToKeda ? OWN_PAUSES : KEDAS_PAUSES);
+  const given = metadata?.object("annotations", null) ?? null;
+  const annotations = parseAnnotations(given, isNextToKeda ? OWN_PAUSES : KEDAS_PAUSES);
   const fields = openObject(root, "spec", { known: SPEC_FIELDS, warnings });
   const { uid, namespace, name, generation, createdAt } = seen;
   const known = isNextToKeda ? parseAdoptedTriggers(object) : null;
@@ -97,7 +98,7 @@ export function parseWithoutRun(
     warnings,
     isPaused: annotations.isPaused,
     adoption: known && toAdoption(known, {
-      isKedaPaused: isKedaPaused(metadata),
+      isKedaPaused: isKedaPaused(given),
       needsKeda: spec?.triggers.some((one) => one.kind === "external" && one.source.kind === "keda") ?? false,
     }),
     status: root.get("status"),
@@ -155,12 +156,11 @@ function parseObjectMetadata(metadata: Fields): ScaledObjectFacts {
 }
 
 /**
- * Returns the annotations; `metadata` is `null` if there is none. Those about pauses have the prefix of the program
- * that sets replicas. Problems are reported to it; never throws.
+ * Those about pauses have the prefix of the program that sets replicas. Problems are reported to the annotations; never
+ * throws.
  * Clauses: R51, R55, R56, R76, R77, M3.
  */
-function parseAnnotations(metadata: Fields | null, pauses: Pauses): Annotations {
-  const annotations = metadata?.object("annotations", null) ?? null;
+function parseAnnotations(annotations: Fields | null, pauses: Pauses): Annotations {
   const isTrue = (key: string) => annotations?.get(key) === "true";
   return {
     isPaused: isSwitchedOn(annotations, pauses.all) || (annotations?.has(pauses.replicas) ?? false),
@@ -197,8 +197,7 @@ const OWN_PAUSES: Pauses = {
 };
 
 /** With a number of paused replicas KEDA sets them itself. Clauses: M2. */
-function isKedaPaused(metadata: Fields | null): boolean {
-  const annotations = metadata?.object("annotations", null) ?? null;
+function isKedaPaused(annotations: Fields | null): boolean {
   return isSwitchedOn(annotations, KEDA_PAUSED) && annotations?.has(KEDAS_PAUSES.replicas) === false;
 }
 

@@ -11,7 +11,7 @@ import {
   toAdoptionRecord,
 } from "../../../lib/resources/scaled_object/adoption.ts";
 import { ACTIVATION_PARAMETERS } from "../../../lib/api/keda_activation.ts";
-import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";
+import { parseScaledObject, parseWithoutRun } from "../../../lib/resources/scaled_object/scaled_object.ts";
 import type { ExternalTrigger, ScaledObjectFacts } from "../../../lib/model/scaled_object.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
@@ -69,6 +69,14 @@ Deno.test("a trigger that only KEDA has gets its metric, type and target from th
     source: { kind: "keda", object: "web", problem: null },
   });
   assertEquals([facts.adoption?.lacksRecord, facts.adoption?.isStale], [false, false]);
+});
+
+Deno.test("annotations of a wrong shape are one problem of a selected object (M3)", () => {
+  const object = scaledObject("web", [workloadTrigger("app=web")]);
+  const wrong = { ...object, metadata: { ...object.metadata, annotations: 5 } };
+  assertEquals(parseWithoutRun(wrong, { isNextToKeda: true }).problems.map(({ path }) => path), [
+    "metadata.annotations",
+  ]);
 });
 
 Deno.test("podfit measures its own types itself, and knows that KEDA could (M10)", () => {
