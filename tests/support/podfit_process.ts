@@ -47,6 +47,23 @@ export async function runPodfit({ stdin = "", timeoutMs = RUN_MS, ...settings }:
   return toEnding(output);
 }
 
+/** Runs any program with a text as its stdin to its end, and ends it where it does not end in time. */
+export async function runWithInput(
+  program: string,
+  { stdin, ...options }: Pick<Deno.CommandOptions, "args" | "cwd" | "env"> & { readonly stdin: string },
+): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
+  const pipes = { stdin: "piped", stdout: "piped", stderr: "piped" } as const;
+  const child = new Deno.Command(program, { ...options, ...pipes, clearEnv: true }).spawn();
+  using _bound = killAfter(child, RUN_MS);
+  const [{ code, stdout, stderr }] = await Promise.all([
+    child.output(),
+    // A program that does not read its stdin closes it.
+    new Blob([stdin]).stream().pipeTo(child.stdin).catch(() => {}),
+  ]);
+  const decoder = new TextDecoder();
+  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+}
+
 function killAfter(child: Deno.ChildProcess, ms: number): Disposable {
   const timer = setTimeout(() => child.kill("SIGKILL"), ms);
   return { [Symbol.dispose]: () => clearTimeout(timer) };

@@ -39,6 +39,20 @@ export function hpa(name: string, options: { readonly target?: string; readonly 
   };
 }
 
+/** The HPA that KEDA makes for ScaledObject `web` with one kafka trigger. */
+export function kedasHpa(uid: string, metrics: readonly Json[] = [kafkaMetric()]): Json {
+  const owner = { apiVersion: "keda.sh/v1alpha1", kind: "ScaledObject", name: "web", uid, controller: true };
+  const { spec, ...made } = hpa("keda-hpa-web", { metadata: { ownerReferences: [owner] } });
+  return { ...made, spec: { ...spec, minReplicas: 1, maxReplicas: 10, metrics } };
+}
+
+export function kafkaMetric(averageValue = "10"): Json {
+  return {
+    type: "External",
+    external: { metric: { name: "s0-kafka-orders" }, target: { type: "AverageValue", averageValue } },
+  };
+}
+
 export const CPU_50: Json = { type: "cpu", metricType: "Utilization", metadata: { value: "50" } };
 
 export function workloadTrigger(podSelector: string, value = "1"): Json {

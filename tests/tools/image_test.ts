@@ -25,6 +25,7 @@ import { warmCache } from "../../tools/image/warm_cache.ts";
 import project from "../../deno.json" with { type: "json" };
 import { readSources } from "../../tools/source_index.ts";
 import { QUICK_START } from "../support/manifests.ts";
+import { runWithInput } from "../support/podfit_process.ts";
 
 const PROJECT = new URL("../../", import.meta.url).pathname;
 const layers = await readLayers();
@@ -389,7 +390,7 @@ async function run(directory: string, args: readonly string[], stdin = "") {
   const libraries = files.filter(({ path }) => path.startsWith("lib")).map(({ path }) => path);
   const loader = libraries.find((path) => /\/ld-linux/.test(path)) ?? "";
   const folders = new Set(libraries.map((path) => `${directory}/${path.slice(0, path.lastIndexOf("/"))}`));
-  const child = new Deno.Command(`${directory}/${loader}`, {
+  return await runWithInput(`${directory}/${loader}`, {
     args: [
       "--library-path",
       [...folders].join(":"),
@@ -402,18 +403,9 @@ async function run(directory: string, args: readonly string[], stdin = "") {
       `${directory}/podfit/start.js`,
       ...args,
     ],
-    clearEnv: true,
     env: { ...ENVIRONMENT },
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const [{ code, stdout, stderr }] = await Promise.all([
-    child.output(),
-    new Blob([stdin]).stream().pipeTo(child.stdin).catch(() => {}),
-  ]);
-  const decoder = new TextDecoder();
-  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+    stdin,
+  });
 }
 
 function readKeys(path: string, table: string): readonly string[] {

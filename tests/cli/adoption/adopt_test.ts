@@ -3,7 +3,13 @@ import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { changeHands } from "../../../lib/cli/adoption/change_hands.ts";
 import { deployment } from "../../e2e/support/workloads.ts";
 import type { Json } from "../../support/api_objects.ts";
-import { ReplicasRun, type ReplicasRunOptions, scaledObject } from "../../support/replicas_run.ts";
+import {
+  kafkaMetric,
+  kedasHpa,
+  ReplicasRun,
+  type ReplicasRunOptions,
+  scaledObject,
+} from "../../support/replicas_run.ts";
 
 const PAUSED = "autoscaling.keda.sh/paused";
 
@@ -45,26 +51,9 @@ async function actAsKeda(run: ReplicasRun): Promise<void> {
   const isPaused = annotations[PAUSED] === "true";
   if (isPaused && isThere) await run.cluster.delete("horizontalpodautoscalers/keda-hpa-web");
   if (isPaused || isThere) return;
-  const averageValue = spec.triggers[0].metadata.lagThreshold ?? "10";
-  const metrics = [{
-    type: "External",
-    external: { metric: { name: "s0-kafka-orders" }, target: { type: "AverageValue", averageValue } },
-  }];
-  await run.cluster.create({
-    apiVersion: "autoscaling/v2",
-    kind: "HorizontalPodAutoscaler",
-    metadata: {
-      name: "keda-hpa-web",
-      namespace: "default",
-      ownerReferences: [{ apiVersion: "keda.sh/v1alpha1", kind: "ScaledObject", name: "web", uid, controller: true }],
-    },
-    spec: {
-      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "web" },
-      minReplicas: 1,
-      maxReplicas: 10,
-      metrics: spec.triggers[0].type === "cpu" ? [] : metrics,
-    },
-  });
+  const [trigger] = spec.triggers;
+  const metrics = trigger.type === "cpu" ? [] : [kafkaMetric(trigger.metadata.lagThreshold)];
+  await run.cluster.create(kedasHpa(uid, metrics));
 }
 
 interface Asked {

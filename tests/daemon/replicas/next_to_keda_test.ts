@@ -7,7 +7,13 @@ import { parseMetricAnswer } from "../../../lib/daemon/replicas/metrics_apis.ts"
 import { milliToDouble } from "../../../lib/units/numbers.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { deployment } from "../../e2e/support/workloads.ts";
-import { ReplicasRun, type ReplicasRunOptions, scaledObject } from "../../support/replicas_run.ts";
+import {
+  kafkaMetric,
+  kedasHpa,
+  ReplicasRun,
+  type ReplicasRunOptions,
+  scaledObject,
+} from "../../support/replicas_run.ts";
 
 const SELECTED = { "podfit.dev/scale": "true" } as const;
 
@@ -60,24 +66,7 @@ async function start(keda: Keda, { count = 3, spec = {}, annotations = SELECTED,
 /** KEDA's HPA, which its operator keeps while the object is not paused. */
 async function makeHpa(run: ReplicasRun, target = "10"): Promise<void> {
   const { metadata: { uid } } = await run.cluster.get("scaledobjects/web");
-  await run.cluster.create({
-    apiVersion: "autoscaling/v2",
-    kind: "HorizontalPodAutoscaler",
-    metadata: {
-      name: "keda-hpa-web",
-      namespace: "default",
-      ownerReferences: [{ apiVersion: "keda.sh/v1alpha1", kind: "ScaledObject", name: "web", uid, controller: true }],
-    },
-    spec: {
-      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "web" },
-      minReplicas: 1,
-      maxReplicas: 10,
-      metrics: [{
-        type: "External",
-        external: { metric: { name: "s0-kafka-orders" }, target: { type: "AverageValue", averageValue: target } },
-      }],
-    },
-  });
+  await run.cluster.create(kedasHpa(uid, [kafkaMetric(target)]));
 }
 
 async function setStatus(run: ReplicasRun, status: Json): Promise<void> {

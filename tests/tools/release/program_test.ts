@@ -11,6 +11,7 @@ import { readTar } from "../../../tools/image/tar.ts";
 import { TARGETS, VERSION } from "../../../tools/release/facts.ts";
 import { compileProgram, toArchive, toCompileArgs, writeProgramSources } from "../../../tools/release/program.ts";
 import { QUICK_START } from "../../support/manifests.ts";
+import { runWithInput } from "../../support/podfit_process.ts";
 
 const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 const bundle = await bundleProgram(COMMIT);
@@ -105,19 +106,10 @@ Deno.test("the archive of a program has it with its licences and an SBOM for its
 });
 
 async function runBundle(directory: string, args: readonly string[], stdin: string) {
-  const child = new Deno.Command(Deno.execPath(), {
+  return await runWithInput(Deno.execPath(), {
     args: ["run", "-q", "--no-prompt", "--config", "podfit/deno.json", "-P=program", "podfit/main.js", ...args],
     cwd: directory,
-    clearEnv: true,
     env: { DENO_DIR: `${directory}/cache`, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" },
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const [{ code, stdout, stderr }] = await Promise.all([
-    child.output(),
-    new Blob([stdin]).stream().pipeTo(child.stdin).catch(() => {}),
-  ]);
-  const decoder = new TextDecoder();
-  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+    stdin,
+  });
 }
