@@ -87,6 +87,23 @@ Deno.test("podfit measures its own types itself, and knows that KEDA could (M10)
   assertEquals([unrecorded?.source.kind, unrecorded?.isServedByKeda], ["kubernetes-workload", false]);
 });
 
+Deno.test("what has no effect in a trigger that podfit measures is a warning once (M3, M10)", () => {
+  const trigger: Json = {
+    type: "kubernetes-workload",
+    metadata: { podSelector: "app=web", value: "1", topic: "orders" },
+  };
+  const given = adopt([trigger], { metrics: [{ name: "s0-workload-default", type: "AverageValue", target: "1" }] });
+  assertEquals(external(given)[0]?.source.kind, "kubernetes-workload");
+  assertEquals(given.warnings.map(({ path }) => path), ["spec.triggers[0].metadata.topic"]);
+});
+
+Deno.test("a trigger that podfit gives up and KEDA measures has no warnings of podfit's (M3, M10)", () => {
+  const cloud: Json = { type: "prometheus", metadata: { query: "up", threshold: "3", awsRegion: "eu-west-1" } };
+  const given = adopt([cloud], { metrics: [{ name: "s0-prometheus", type: "AverageValue", target: "3" }] });
+  assertEquals(external(given)[0]?.source.kind, "keda");
+  assertEquals(given.warnings, []);
+});
+
 Deno.test("KEDA measures a type of podfit's own whose fields podfit does not accept (M10)", () => {
   const cloud: Json = {
     type: "prometheus",
