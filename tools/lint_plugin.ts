@@ -137,7 +137,7 @@ export default plugin;
 const PRINTING = /\/lib\//;
 const COMMANDS = /\/lib\/cli\//;
 /** The writer of commands, and the writer of log lines, which are escaped before. */
-const WRITERS = /\/lib\/(cli\/terminal\/output|runtime\/log_writer)\.ts$/;
+const WRITERS = /\/lib\/(cli\/terminal\/output|runtime\/log)\.ts$/;
 const OWNERS = new Set(["Deno", "process"]);
 const STREAMS = new Set(["stdout", "stderr"]);
 

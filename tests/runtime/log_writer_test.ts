@@ -1,6 +1,6 @@
 /** What becomes of log lines whose reader is slow, stops, or goes away? */
 import { assert, assertEquals } from "#assert";
-import { type LogWriter, openLogWriter } from "../../lib/runtime/log_writer.ts";
+import { type LogWriter, openLogWriter } from "../../lib/runtime/log.ts";
 import { settleEventLoop, VirtualClock } from "../support/virtual_clock.ts";
 
 Deno.test("openLogWriter() writes lines whole and in their order, however little is taken at a time", async () => {

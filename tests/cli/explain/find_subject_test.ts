@@ -1,6 +1,6 @@
 /** What does `podfit explain` take a name for, and does it say so? */
 import { assertEquals, assertRejects } from "#assert";
-import { findSubject } from "../../../lib/cli/explain/find_subject.ts";
+import { findSubject } from "../../../lib/cli/explain/explain.ts";
 import type { Subject } from "../../../lib/cli/command/parse_values.ts";
 import { DebugError } from "../../../lib/cli/connection/records.ts";
 
