@@ -62,6 +62,49 @@ Deno.test("listSteps() takes sh and console blocks, and leaves out what is not r
   ]);
 });
 
+const COPIED = [
+  "```sh",
+  "POD=hello",
+  "kubectl get pod \\",
+  "  $POD",
+  "```",
+  "",
+  "```text",
+  "NAME    AGE",
+  "hello   71s",
+  "```",
+  "",
+  "```sh",
+  "sleep 0",
+  "```",
+  "",
+  "An output of no command:",
+  "",
+  "```text",
+  "end",
+  "```",
+  "",
+].join("\n");
+
+Deno.test("listSteps() takes a text block right after an sh block as the output of its last command", () => {
+  assertEquals(listSteps(COPIED), [
+    { command: "POD=hello", shown: [] },
+    { command: "kubectl get pod \\\n  $POD", shown: ["NAME    AGE", "hello   71s"] },
+    { command: "sleep 0", shown: [] },
+  ]);
+});
+
+Deno.test("listSteps() takes no output after an sh block that is not run", () => {
+  assertEquals(listSteps(`<!-- not run: needs a registry -->\n${COPIED}`), [{ command: "sleep 0", shown: [] }]);
+});
+
+Deno.test("fillOutput() fills a text block too", () => {
+  const transcript = parseTranscript(
+    "$ POD=hello\n$ kubectl get pod \\\n>   $POD\nNAME    AGE\nhello   9s\n$ sleep 0\n",
+  );
+  assertEquals(fillOutput(COPIED, transcript), COPIED.replace("71s", "9s"));
+});
+
 Deno.test("listSteps() rejects output before the first command", () => {
   assertThrows(() => listSteps("```console\nNAME: podfit\n```\n"), Error, 'comes before the first "$ "');
 });
@@ -131,6 +174,10 @@ Deno.test("toShape() is the same for the same line of two runs, and differs wher
     [
       "web-dcff7dd7d-7htwz  web     283m     394m   577m  72 %       -  22.7Mi     96Mi  512Mi  24 %       -  Warmup",
       "web-dcff7dd7d-k2zkl  web  1  394m  2  9 %  394m/-  22Mi  96Mi  512Mi  24 %  33Mi/56Mi  MetricsUnavailable",
+    ],
+    [
+      "17s ago (16:05:25Z)  cpu.limits 231m -> 577m  because cpu.limits at 100 %; in force after 0.2s",
+      "1m ago (16:06:25Z)  cpu.requests 50m -> 129m, cpu.limits 100m -> 231m  because cpu.requests at 184 %; in force after 1s",
     ],
     ["  cpu.requests  264m  91 %  10m..   -", "  cpu.requests  1  9 %  5m..   up: 1 of 2 samples"],
     ["hello-759f4c4cc4-kzv72 has", "hello-6d4cf56db6-2wxvz has"],

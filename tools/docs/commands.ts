@@ -1,9 +1,10 @@
 /**
  * The commands of a page and what the page shows of their output.
  *
- * A block of the language `sh` has commands alone. A block of the language `console` is a terminal: `$ ` begins a command,
- * `> ` continues it, and the other lines are its output, where `...` is a gap. A comment `<!-- not run: WHY -->` on the line
- * above a block excludes it from runs.
+ * A block of the language `sh` has commands, which a reader can copy. A block of the language `text` right after it is the
+ * output of its last command. A block of the language `console` is a terminal: `$ ` begins a command, `> ` continues it, and
+ * the other lines are its output. In outputs `...` is a gap. A comment `<!-- not run: WHY -->` on the line above a block
+ * excludes it from runs.
  */
 import { type Block, listBlocks } from "./markdown.ts";
 
@@ -16,12 +17,24 @@ export interface Step {
 
 /** Returns what a reader types, in the order of the page. */
 export function listSteps(text: string): readonly Step[] {
-  return listBlocks(text).filter(({ notRun }) => notRun === null).flatMap(toSteps);
+  const blocks = listBlocks(text);
+  return blocks.flatMap((block, index) => block.notRun === null ? toSteps(block, blocks[index + 1]) : []);
 }
 
-function toSteps({ language, text }: Block): readonly Step[] {
-  if (language === "sh") return [{ command: text.trimEnd(), shown: [] }];
-  return language === "console" ? parseTerminal(text.trimEnd().split("\n")) : [];
+function toSteps(block: Block, next: Block | undefined): readonly Step[] {
+  const lines = block.text.trimEnd().split("\n");
+  if (block.language === "console") return parseTerminal(lines);
+  if (block.language !== "sh") return [];
+  // The two fences and an empty line are between them.
+  const isOutput = next?.language === "text" && next.line === block.line + lines.length + 3;
+  if (!isOutput) return [{ command: lines.join("\n"), shown: [] }];
+  let last = lines.length - 1;
+  while (lines[last - 1]?.endsWith("\\")) last--;
+  const before = lines.slice(0, last);
+  return [
+    ...(before.length === 0 ? [] : [{ command: before.join("\n"), shown: [] }]),
+    { command: lines.slice(last).join("\n"), shown: next.text.trimEnd().split("\n") },
+  ];
 }
 
 function parseTerminal(lines: readonly string[]): readonly Step[] {
@@ -92,20 +105,19 @@ export function listUnprinted({ shown }: Step, { shown: printed }: Step): readon
 const GAP = "...";
 
 /**
- * Returns the page with the output of the transcript in its console blocks. A line that is shown is replaced by the next
- * line of the output with the same shape. Throws where there is none: then what the command prints has changed.
+ * Returns the page with the output of the transcript in its blocks. A line that is shown is replaced by the next line of
+ * the output with the same shape. Throws where there is none: then what the command prints has changed.
  */
 export function fillOutput(text: string, transcript: readonly Step[]): string {
   let filled = text;
   let at = 0;
   for (const [step, run] of matchSteps(listSteps(text), transcript)) {
-    const command = toPrompt(step.command);
-    const old = `${command}\n${step.shown.join("\n")}`;
+    const old = `\n${step.shown.join("\n")}\n`;
     at = filled.indexOf(old, at);
-    if (at < 0) throw new Error(`Cannot find the block of "${step.command}"`);
-    const fresh = `${command}\n${replaceShown(step, run).join("\n")}`;
+    if (at < 0) throw new Error(`Cannot find the output of "${step.command}"`);
+    const fresh = `\n${replaceShown(step, run).join("\n")}\n`;
     filled = filled.slice(0, at) + fresh + filled.slice(at + old.length);
-    at += fresh.length;
+    at += fresh.length - 1;
   }
   return filled;
 }
@@ -134,7 +146,7 @@ export function toShape(line: string): string {
     .replaceAll(/\b\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d\d:\d\d:\d\dZ/g, "TIME")
     .replaceAll(/\b(?:[Tt]rue|[Ff]alse|Unknown)\b/g, "BOOLEAN")
     .replaceAll(/(?:(?:, )?\b(?:cpu|memory)\.(?:requests|limits) \S+ -> [\w.]+)+/g, "CHANGES")
-    .replaceAll(/\bpodfit wants .*|\bCHANGES (?:\S+ ago .*|\(.*)/g, "")
+    .replaceAll(/\bpodfit wants .*|\bCHANGES (?:\S+ ago .*|\(.*| *because .*)/g, "")
     .replaceAll(/\b(?:Warmup|StreakShort|InBand|AtTarget|Cooldown|ScaleDownWindow)\b/g, "REASON")
     .replaceAll(/\b(?:up|down): \d+ of \d+ samples?$|(?<=\s)-(?=\s|$)/g, "N")
     .replaceAll(/\d+(?:\.\d+)?(?:[mun]|[KMG]i|[dhms](?:\d+[hms])*)?(?!\w|\.\w)/g, "N")
