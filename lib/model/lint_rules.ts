@@ -50,6 +50,10 @@ export const LINT_RULES = {
     level: "warning",
     meaning: "A HorizontalPodAutoscaler or an older ScaledObject has the same target.",
   },
+  "request-missing": {
+    level: "warning",
+    meaning: "A cpu or memory trigger with `Utilization`, and a container of the target has no such request.",
+  },
   "replicas-fight": {
     level: "warning",
     meaning: "A trigger has `baseline: live` on requests that an autoscaler changes.",

@@ -28,7 +28,7 @@ export function parseScalingSpec(spec: Fields, context: SpecContext): Spec | nul
   const measured = toKedaFormula(triggers, { formula: advanced.formula, adopted });
   const fallback = parseFallback(spec, { types, hasFormula, warnings });
   if (target !== null) checkResourceTriggers(spec, { types, target, replicas, findings });
-  warnOfUnused(spec, { replicas, hasCached, findings });
+  warnOfUnused(spec, { replicas, isPolled: hasCached || hasFormula, findings });
   return target === null ? null : { target, ...replicas, fallback, ...advanced, ...measured };
 }
 
@@ -60,21 +60,19 @@ function checkResourceTriggers(
 /** KEDA's webhook warns of these too (wh:verifyScaledObjects). */
 function warnOfUnused(
   spec: Fields,
-  { replicas, hasCached, findings }: {
+  { replicas, isPolled, findings }: {
     readonly replicas: Replicas;
-    readonly hasCached: boolean;
+    /** Triggers with useCachedMetrics, or a formula: KEDA queries for these at this interval. */
+    readonly isPolled: boolean;
     readonly findings: Findings;
   },
 ): void {
-  const isNeverZero = replicas.minReplicas > 0 && replicas.idleReplicas !== 0;
-  const unused = isNeverZero
-    ? ["cooldownPeriod", ...(hasCached ? [] : ["pollingInterval"])].filter((key) => spec.has(key))
-    : [];
-  for (const key of unused) {
-    const but = key === "pollingInterval" ? ", or triggers with useCachedMetrics" : "";
+  if (replicas.minReplicas === 0 || replicas.idleReplicas !== null) return;
+  for (const key of ["cooldownPeriod", ...(isPolled ? [] : ["pollingInterval"])].filter((key) => spec.has(key))) {
+    const more = key === "pollingInterval" ? ", useCachedMetrics and scalingModifiers" : "";
     addProblem(findings.warnings, {
       path: spec.pathOf(key),
-      message: `${key} changes no replicas here: it is for minReplicaCount 0 and idleReplicaCount 0${but}`,
+      message: `${key} changes no replicas here: it is for minReplicaCount 0 and idleReplicaCount${more}`,
     });
   }
 }

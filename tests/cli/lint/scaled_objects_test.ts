@@ -5,9 +5,9 @@ import { lintManifests } from "../../../lib/cli/lint/lint_files.ts";
 import { AUTHENTICATION, toAuthentication } from "../../support/authentications.ts";
 import { BAD_SCALED_OBJECTS } from "../../support/bad_scaled_objects.ts";
 import { GOOD_SCALED_OBJECTS } from "../../support/good_scaled_objects.ts";
-import { QUICK_START } from "../../support/manifests.ts";
+import { applyEdits, type Edits, QUICK_START } from "../../support/manifests.ts";
 import { runPodfit } from "../../support/podfit_process.ts";
-import { toScaledObject } from "../../support/scaled_objects.ts";
+import { CPU, toScaledObject } from "../../support/scaled_objects.ts";
 
 Deno.test("lint names every problem of a ScaledObject on its line (R96, R3, R4)", () => {
   // An object of another kind is passed over.
@@ -74,6 +74,75 @@ Deno.test("lint takes objects of one name and of several kinds for several, and 
   assertEquals(lint([scaled, scaled].join("---\n")).findings.map(({ path, level }) => [level, path]), [
     ["warning", "metadata.name"],
   ]);
+});
+
+Deno.test("lint finds the container without the request that Utilization is a share of (R25, R96)", () => {
+  const app = { name: "app", image: "a" };
+  const asking = { ...app, resources: { requests: { cpu: "1" } } };
+  const range = (namespace: string) => ({
+    apiVersion: "v1",
+    kind: "LimitRange",
+    metadata: { name: "defaults", namespace },
+    spec: { limits: [{ type: "Container", defaultRequest: { cpu: "1" } }] },
+  });
+  const withRequests = (resources: unknown) => ({ containers: [app], resources });
+  const bad = 'container "app"';
+  const cases:
+    readonly (readonly [sentence: string, podSpec: unknown, trigger: Edits, lacking: string | null, range?: string])[] =
+      [
+        ["no request", { containers: [app] }, {}, bad],
+        ["a request of 0", { containers: [{ ...app, resources: { requests: { cpu: "0" } } }] }, {}, bad],
+        [
+          "a request of the other resource",
+          { containers: [{ ...app, resources: { requests: { memory: "1Mi" } } }] },
+          {},
+          bad,
+        ],
+        ["a request", { containers: [asking] }, {}, null],
+        [
+          "a limit, which is the request too",
+          { containers: [{ ...app, resources: { limits: { cpu: "1" } } }] },
+          {},
+          null,
+        ],
+        ["a second container without", { containers: [asking, { ...app, name: "log" }] }, {}, 'container "log"'],
+        ["an init container without", { containers: [asking], initContainers: [{ ...app, name: "init" }] }, {}, null],
+        [
+          "a sidecar without",
+          { containers: [asking], initContainers: [{ ...app, name: "mesh", restartPolicy: "Always" }] },
+          ...[{}, 'container "mesh"'] as const,
+        ],
+        ["another container without", { containers: [asking, { ...app, name: "log" }] }, {
+          "metadata.containerName": "app",
+        }, null],
+        ["a request of the pod", withRequests({ requests: { cpu: "1" } }), {}, null],
+        ["a limit of the pod", withRequests({ limits: { cpu: "1" } }), {}, null],
+        ["a request of the pod and containerName", withRequests({ requests: { cpu: "1" } }), {
+          "metadata.containerName": "app",
+        }, bad],
+        ["an amount", { containers: [app] }, { "metricType": "AverageValue" }, null],
+        ["a baseline that is an amount", { containers: [app] }, { "metadata.baseline": "1" }, null],
+        ["the baseline initial", { containers: [app] }, { "metadata.baseline": "initial" }, bad],
+        ["a LimitRange with a default", { containers: [app] }, {}, null, "shop"],
+        ["a LimitRange of another namespace", { containers: [app] }, {}, bad, "other"],
+      ];
+  for (const [sentence, podSpec, edits, lacking, namespace] of cases) {
+    const labels = { app: "web" };
+    const workload = {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "web", namespace: "shop" },
+      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: podSpec } },
+    };
+    const object = toScaledObject({ "spec.minReplicaCount": 1, "spec.triggers": [applyEdits(CPU, edits)] });
+    const objects = [workload, object, ...(namespace === undefined ? [] : [range(namespace)])];
+    const { findings } = lint(objects.map((one) => stringify(one)).join("---\n"));
+    const shown = findings.map(({ level, rule, path, message }) =>
+      `${level} ${rule} ${path} ${message.split(" of ")[0]}`
+    );
+    const expected = `warning request-missing spec.triggers[0] ${lacking}`;
+    assertEquals(shown, lacking === null ? [] : [expected], sentence);
+  }
 });
 
 Deno.test("podfit lint counts what it checked by kind, and ends with 0 where no autoscaler is (R96)", async () => {

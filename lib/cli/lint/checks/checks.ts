@@ -8,10 +8,10 @@ import type { NodeFacts } from "../../../daemon/cluster/facts.ts";
 import { type Autoscaler, EVERY_CONTAINER, type FieldPolicy } from "../../../model/autoscaler.ts";
 import { listContainers, type PodFacts } from "../../../model/pod.ts";
 import type { LimitRangeRule } from "../../../model/pod_amounts.ts";
-import { listResourceTriggers, type ScaledObject } from "../../../model/scaled_object.ts";
+import { listResourceTriggers, type ResourceTrigger, type ScaledObject } from "../../../model/scaled_object.ts";
 import { MIN_PROFILE_MILLICORES } from "../../../resources/pod_resource_autoscaler/profiles.ts";
 import { formatAmount } from "../../../units/quantity.ts";
-import { computeQosClass, counterpartOf, type Resource } from "../../../units/resources.ts";
+import { computeQosClass, counterpartOf, type Resource, type Resources } from "../../../units/resources.ts";
 import { quote } from "../../../units/untrusted.ts";
 import type { Relation } from "../findings.ts";
 import type { KnownObjects } from "../known_objects.ts";
@@ -81,12 +81,38 @@ function checkScaled(object: ScaledObject, known: KnownObjects): readonly Relati
   }
   if (typeof workload === "string") return [];
   const { pod } = workload;
-  return listResourceTriggers(object).flatMap(({ index, container }) => {
-    if (container === null || pod.containers.some((one) => one.name === container && one.kind !== "init")) return [];
-    const path = `spec.triggers[${index}].metadata.containerName`;
-    const message = describeContainer(container, { pods: [pod], whose: `${kind} "${name}"` });
-    return [{ of, level: "error", rule: "container-missing", path, message }];
+  const rules = known.limitranges.filter((range) => range.namespace === namespace).flatMap(({ ranges }) => ranges);
+  return listResourceTriggers(object).flatMap((trigger): readonly Relation[] => {
+    const { index, type, container } = trigger;
+    const path = `spec.triggers[${index}]`;
+    const whose = `${kind} "${name}"`;
+    if (container !== null && !pod.containers.some((one) => one.name === container && one.kind !== "init")) {
+      const message = describeContainer(container, { pods: [pod], whose });
+      return [{ of, level: "error", rule: "container-missing", path: `${path}.metadata.containerName`, message }];
+    }
+    const lacking = findUnrequested(trigger, { pod, rules });
+    if (lacking === null) return [];
+    const message =
+      `container ${quote(lacking)} of ${whose} requests no ${type}, and Utilization is a share of the request: ` +
+      "add a request, or set metricType AverageValue";
+    return [{ of, level: "warning", rule: "request-missing", path, message }];
   });
+}
+
+/**
+ * Returns the first container without the request that the trigger needs; `null` if nothing is missing. A LimitRange
+ * may fill it in. Without containerName, a request of the pod itself is enough. Clauses: R25.
+ */
+function findUnrequested(
+  { type, container, target, baseline }: ResourceTrigger,
+  { pod, rules }: { readonly pod: PodFacts; readonly rules: readonly LimitRangeRule[] },
+): string | null {
+  const isGiven = (sizes: Resources) => (sizes[`${type}.requests`] ?? sizes[`${type}.limits`] ?? 0) > 0;
+  if (target.kind !== "Utilization" || baseline?.kind === "amount") return null;
+  if (container === null && pod.podResources !== null && isGiven(pod.podResources)) return null;
+  if (rules.some(({ defaults }) => isGiven(defaults))) return null;
+  const counted = pod.containers.filter((one) => one.kind !== "init" && (container ?? one.name) === one.name);
+  return counted.find(({ spec }) => !isGiven(spec))?.name ?? null;
 }
 
 function describeAbsentTarget(
