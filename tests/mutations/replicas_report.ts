@@ -3,6 +3,7 @@ import type { Mutations } from "../../tools/mutation.ts";
 
 const COUNTED = "a pass is counted in KEDA's families with KEDA's labels, and in ours (R93)";
 const WRITES = "only accepted writes are counted, by direction and half; others are errors of the object (R93)";
+const LABELS = "every family of KEDA has KEDA's type, names of labels and values of labels (R93)";
 const LATENCIES = "how late a poll began and how long its triggers took are KEDA's latencies (R93)";
 const GONE = "a changed object drops the series of its triggers, a deleted one all of them (R93)";
 
@@ -19,10 +20,17 @@ export const REPLICAS_REPORT: Mutations = {
   R93: [
     {
       breaks: "names a trigger by its type in the manifest",
-      in: "SCALERS",
-      find: '"prometheusScaler"',
-      replace: '"prometheus"',
+      in: "toTriggerName",
+      find: "SCALER_NAMES.get(trigger.type)",
+      replace: "trigger.type",
       test: COUNTED,
+    },
+    {
+      breaks: "writes the kind of an empty answer as the other families do",
+      in: "createReplicaMetrics",
+      find: "resourceType: KIND",
+      replace: "resourceType: TYPE",
+      test: LABELS,
     },
     {
       breaks: "counts refused writes",

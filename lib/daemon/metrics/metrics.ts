@@ -305,6 +305,9 @@ type ReplicaFamilies = {
 
 const TYPE = "scaledobject";
 
+/** KEDA writes the same kind in two ways. */
+const KIND = "ScaledObject";
+
 /** Returns metrics that record into the families. Clauses: R93. */
 function createReplicaMetrics(families: ReplicaFamilies): ReplicaMetrics {
   const { scalerActive, scalerValue, scalerLatency, scalerErrors, objectErrors } = families;
@@ -320,7 +323,7 @@ function createReplicaMetrics(families: ReplicaFamilies): ReplicaMetrics {
     waited: (namespace, seconds) => families.triggerWait.record({ namespace }, seconds),
     asked: (trigger, seconds) => scalerLatency.record(toLabels(trigger), seconds),
     answeredEmpty({ namespace, name, triggerName, metric, ignoresNullValues }) {
-      const of = { namespace, scaledResource: name, triggerName, metricName: metric, resourceType: TYPE };
+      const of = { namespace, scaledResource: name, triggerName, metricName: metric, resourceType: KIND };
       families.emptyResponses.record({ ...of, ignoreNullValues: String(ignoresNullValues) }, 1);
     },
     failed: (object) => objectErrors.record(toObject(object), 1),

@@ -2,6 +2,7 @@
  * Reports each decision about a ScaledObject: as Kubernetes Events, in the log, in metrics and in its status. A report
  * that throws is logged, and the others still run.
  */
+import { SCALER_NAMES } from "../../api/keda_activation.ts";
 import { findBlockerReason } from "../../horizontal/lifecycle.ts";
 import { type ScaledObjectStatus, toScaledObjectStatus } from "../../horizontal/status.ts";
 import type { ReplicasInput, ReplicasOutcome, ReplicasReport, TriggerReport } from "../../model/replicas_decision.ts";
@@ -270,16 +271,6 @@ function toReportFields(
   };
 }
 
-/** KEDA's label `scaler` for a trigger without a name: the Go type of the scaler. */
-const SCALERS: ReadonlyMap<string, string> = new Map([
-  ["cpu", "cpuMemoryScaler"],
-  ["memory", "cpuMemoryScaler"],
-  ["cron", "cronScaler"],
-  ["kubernetes-workload", "kubernetesWorkloadScaler"],
-  ["metrics-api", "metricsAPIScaler"],
-  ["prometheus", "prometheusScaler"],
-]);
-
 function recordEvaluation(
   { before, input, outcome, tookMs, lateMs }: ReplicasEvaluation,
   metrics: ReplicaMetrics,
@@ -327,7 +318,7 @@ function toReportName(facts: ScaledObjectFacts, { index, metricName, type }: Tri
 }
 
 function toTriggerName({ namespace, name }: ScaledObjectFacts, trigger: Trigger, metric: string): TriggerName {
-  const scaler = trigger.name ?? SCALERS.get(trigger.type) ?? `${trigger.type}Scaler`;
+  const scaler = trigger.name ?? SCALER_NAMES.get(trigger.type) ?? `${trigger.type}Scaler`;
   return { namespace, name, metric, scaler, index: trigger.index };
 }
 

@@ -199,7 +199,7 @@ Deno.test("how late a poll began and how long its triggers took are KEDA's laten
       scaledResource: "cart",
       triggerName: "",
       metricName: "s1-prometheus",
-      resourceType: "scaledobject",
+      resourceType: "ScaledObject",
       ignoreNullValues: "true",
     },
     1,
