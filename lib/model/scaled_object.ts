@@ -311,6 +311,15 @@ export function doubtsEmptyAnswers({ source }: Pick<ExternalTrigger, "source">):
   return source.kind === "prometheus" && !source.hasNullRule;
 }
 
+/**
+ * Returns whether the activation loop's values are used: it can change replicas, the scaling loop takes its values, or a
+ * formula is computed from them. Otherwise pollingInterval has no effect, as in KEDA. Clauses: R8.
+ */
+export function isPolled({ minReplicas, idleReplicas, formula, triggers }: ScaledObject): boolean {
+  if (minReplicas === 0 || idleReplicas !== null || formula !== null) return true;
+  return listExternalTriggers({ triggers }).some(({ isCached }) => isCached);
+}
+
 /** Returns the triggers whose value comes from outside the cluster. */
 export function listExternalTriggers({ triggers }: Pick<ScaledObject, "triggers">): readonly ExternalTrigger[] {
   return triggers.filter((trigger) => trigger.kind === "external");

@@ -3,9 +3,9 @@
  * credentials. One that took a second or more to fail is not: its server has enough to do.
  *
  * Both loops share one query where they are due in the same second. A trigger with useCachedMetrics gives the scaling
- * loop the value of the last activation loop.
+ * loop the value of the last activation loop. Where polling has no effect, the activation loop takes the last value.
  */
-import { type ExternalTrigger, listExternalTriggers, type ScaledObject } from "../model/scaled_object.ts";
+import { type ExternalTrigger, isPolled, listExternalTriggers, type ScaledObject } from "../model/scaled_object.ts";
 import type { TriggerReading } from "../model/replicas_decision.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { createTriggerCredentials, type FetchCredentials, type TriggerCredentials } from "./credentials.ts";
@@ -75,7 +75,7 @@ export function createTriggerReader(options: TriggerReaderOptions): TriggerReade
     }
     const readings = new Map([...served, ...fresh]);
     known.last = { half, second: toSecond(now), readings: fresh };
-    for (const [index, reading] of fresh) known.kedas.set(index, { at: now, reading });
+    for (const [index, reading] of fresh) known.latest.set(index, { at: now, reading });
     if (half === "poll") known.polled = readings;
     return { kind: "read", readings };
   }
@@ -101,7 +101,7 @@ interface ReaderMemory {
   /** The readings of the last activation loop. */
   polled: ReadonlyMap<number, ExternalReading>;
   /** The last readings, and when they were due, epoch ms. */
-  readonly kedas: Map<number, { readonly at: number; readonly reading: ExternalReading }>;
+  readonly latest: Map<number, { readonly at: number; readonly reading: ExternalReading }>;
 }
 
 function createMemory(id: string, namespace: string, fetchCredentials: FetchCredentials): ReaderMemory {
@@ -111,7 +111,7 @@ function createMemory(id: string, namespace: string, fetchCredentials: FetchCred
     credentials: createTriggerCredentials(namespace, fetchCredentials),
     last: null,
     polled: new Map(),
-    kedas: new Map(),
+    latest: new Map(),
   };
 }
 
@@ -125,31 +125,43 @@ interface ReadRequest {
   readonly now: number;
 }
 
-/**
- * KEDA counts each question that fails, and serves the fallback's value after some. Its HPA asks this often. Clauses: M13.
- */
-const KEDA_FALLBACK_MS = 15_000;
+/** An HPA asks this often. */
+const ROUND_MS = 15_000;
 
 /**
  * Returns the readings that need no query: those that the other loop has just fetched, in scaling loops those of
- * cached triggers, and the last ones of KEDA where it counts questions.
+ * cached triggers, and the last ones of the round.
  */
 function listServed(
-  { last, polled, kedas }: ReaderMemory,
-  { object, half, now }: ReadRequest,
+  { last, polled, latest }: ReaderMemory,
+  request: ReadRequest,
 ): ReadonlyMap<number, ExternalReading> {
+  const { object, half, now } = request;
   const served = new Map<number, ExternalReading>();
   for (const trigger of listExternalTriggers(object)) {
     const isShared = last !== null && last.half !== half && last.second === toSecond(now);
     const shared = isShared ? last.readings.get(trigger.index) : undefined;
     const cached = trigger.isCached && half === "tick" ? polled.get(trigger.index) : undefined;
-    const isKept = trigger.source.kind === "keda" && object.fallback !== null;
-    const kept = isKept ? kedas.get(trigger.index) : undefined;
-    const recent = kept !== undefined && now - kept.at < KEDA_FALLBACK_MS ? kept.reading : undefined;
+    const kept = latest.get(trigger.index);
+    const isRecent = kept !== undefined && now - kept.at < ROUND_MS;
+    const recent = isRecent && mayKeep(kept.reading, trigger, request) ? kept.reading : undefined;
     const reading = shared ?? cached ?? recent;
     if (reading !== undefined) served.set(trigger.index, { ...reading, isCounted: false });
   }
   return served;
+}
+
+/**
+ * KEDA counts each question that fails, and serves the fallback's value after some. And a trigger that works is not asked
+ * for an activation loop that can change no replicas. Clauses: R8, M13.
+ */
+function mayKeep(
+  reading: ExternalReading,
+  { source }: ExternalTrigger,
+  { object, half }: Pick<ReadRequest, "object" | "half">,
+): boolean {
+  if (source.kind === "keda" && object.fallback !== null) return true;
+  return half === "poll" && reading.kind === "value" && !isPolled(object);
 }
 
 interface ReadContext {

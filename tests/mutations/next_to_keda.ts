@@ -183,8 +183,8 @@ export const NEXT_TO_KEDA: Mutations = {
     {
       breaks: "asks as often as without a fallback",
       in: "listServed",
-      find: 'const isKept = trigger.source.kind === "keda" && object.fallback !== null;',
-      replace: "const isKept = false;",
+      find: 'if (source.kind === "keda" && object.fallback !== null) return true;',
+      replace: "",
       test: FALLBACK,
     },
     {

@@ -57,6 +57,13 @@ export const REPLICAS_SHELL: Mutations = {
   ],
   R8: [
     {
+      breaks: "asks in each poll, although polling has no effect",
+      in: "mayKeep",
+      find: "!isPolled(object)",
+      replace: "false",
+      test: "where polling has no effect each source is asked once in 15 s, and the status is as fresh as it was (R8)",
+    },
+    {
       breaks: "asks triggers by when a half begins, so that no two share a question",
       in: "ScaledObjectController.#fetchReadings",
       find: "{ now: at + computeWallAheadMs(this.#parts.clock), signal }",

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "#assert";
 import { settleEventLoop, VIRTUAL_START_AT, VirtualClock } from "../support/virtual_clock.ts";
-import type { Trigger } from "../../lib/model/scaled_object.ts";
+import type { Formula, ScaledObject, Trigger } from "../../lib/model/scaled_object.ts";
 import type { ResolvedCredentials } from "../../lib/triggers/credentials.ts";
 import {
   type Asked,
@@ -72,6 +72,50 @@ Deno.test("read() asks anew in another second, and for the same half (R8)", asyn
   assertEquals(await read([PROMETHEUS], "tick", 1000), { 0: 3 });
   assertEquals(await read([PROMETHEUS], "poll", 15_000), { 0: 4 });
   assertEquals(asked(), 4);
+});
+
+const SCALING_ONLY = { minReplicas: 1 };
+
+Deno.test("read() asks once in 15 s where polling has no effect, however often it polls (R8)", async () => {
+  const { read, asked } = counting();
+  const half = (name: TriggerLoop, ms: number) => read([PROMETHEUS], name, ms, SCALING_ONLY);
+  assertEquals(await half("poll", 0), { 0: 1 }, "nothing is known yet");
+  for (const ms of [5_000, 10_000, 14_999]) assertEquals(await half("poll", ms), { 0: "1 again" });
+  assertEquals(await half("tick", 15_000), { 0: 2 });
+  assertEquals(await half("poll", 20_000), { 0: "2 again" });
+  assertEquals(await half("tick", 25_000), { 0: 3 }, "an early scaling check asks");
+  assertEquals(await half("poll", 40_000), { 0: 4 }, "15 s are over");
+  assertEquals(await half("tick", 40_000), { 0: "4 again" });
+  assertEquals(asked(), 4);
+});
+
+Deno.test("read() asks in each poll that can change replicas or whose value is used (R8)", async () => {
+  const formula: Formula = {
+    text: "a",
+    program: { names: [], run: () => ({ kind: "number", value: 1 }) },
+    target: 1,
+    targetMilli: 1000n,
+    activationTarget: 0,
+    metricType: "AverageValue",
+  };
+  const polled: readonly (readonly [Trigger, Partial<ScaledObject>])[] = [
+    [PROMETHEUS, { minReplicas: 0 }],
+    [PROMETHEUS, { minReplicas: 2, idleReplicas: 1 }],
+    [{ ...PROMETHEUS, isCached: true }, SCALING_ONLY],
+    [PROMETHEUS, { ...SCALING_ONLY, formula }],
+  ];
+  for (const [trigger, own] of polled) {
+    const { read, asked } = counting();
+    for (const ms of [0, 5_000]) await read([trigger], "poll", ms, own);
+    assertEquals(asked(), 2);
+  }
+});
+
+Deno.test("read() asks again in a poll for a trigger that has failed, which ends as soon as it works (R8, R70)", async () => {
+  const answers = [failed("down"), failed("down"), value(3)];
+  const { read } = world({ ask: () => Promise.resolve(answers.shift() ?? value(9)) });
+  assertEquals(await read([PROMETHEUS], "tick", 0, SCALING_ONLY), { 0: "down!" });
+  assertEquals(await read([PROMETHEUS], "poll", 5_000, SCALING_ONLY), { 0: 3 });
 });
 
 Deno.test("read() gives a tick the last poll's value of a cached trigger, and no other trigger's (R19)", async () => {
@@ -306,12 +350,7 @@ function world(own: Partial<TriggerReaderOptions>) {
     triggers: readonly Trigger[],
     half: TriggerLoop,
     ms: number,
-    { signal = new AbortController().signal, ...object }: {
-      signal?: AbortSignal;
-      generation?: number;
-      uid?: string;
-      namespace?: string;
-    } = {},
+    { signal = new AbortController().signal, ...object }: Partial<ScaledObject> & { signal?: AbortSignal } = {},
   ): Promise<unknown> {
     const given = await reader.read(scaledObjectWith(triggers, object), half, { now: VIRTUAL_START_AT + ms, signal });
     if (given.kind === "obstructed") return given.message;

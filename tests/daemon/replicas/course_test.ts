@@ -239,7 +239,7 @@ Deno.test("halves that are due in the same second ask each trigger once, and eac
   let isFirst = true;
   await using run = await ReplicasRun.start([
     deployment("web", { ...MAIN, replicas: 1 }),
-    scaledObject("web", [PROMETHEUS], { spec: { pollingInterval: 5, minReplicaCount: 1 } }),
+    scaledObject("web", [PROMETHEUS], { spec: { pollingInterval: 5, minReplicaCount: 0 } }),
   ], {
     async ask(_trigger, { now }) {
       asked.push(now);
@@ -255,6 +255,24 @@ Deno.test("halves that are due in the same second ask each trigger once, and eac
   const seen = halves.map(({ input: { now, observation } }) => `${observation.kind}@${(now - start) / 1000}`);
   assertEquals(seen.filter((one) => one.startsWith("tick")), ["tick@15", "tick@30", "tick@45"]);
   assertEquals(seen.filter((one) => one.startsWith("poll")).length, 10);
+});
+
+Deno.test("where polling has no effect each source is asked once in 15 s, and the status is as fresh as it was (R8)", async () => {
+  const asked: number[] = [];
+  await using run = await ReplicasRun.start([
+    deployment("web", { ...MAIN, replicas: 1 }),
+    scaledObject("web", [PROMETHEUS], { spec: { pollingInterval: 4, minReplicaCount: 1 } }),
+  ], {
+    ask(_trigger, { now }) {
+      asked.push(now);
+      return Promise.resolve({ kind: "value", value: asked.length > 2 ? 0 : 1, isEmpty: false });
+    },
+  });
+  await run.advance(46);
+  const [start = 0] = asked;
+  assertEquals(asked.map((at) => (at - start) / 1000), [0, 15, 30, 45]);
+  assertEquals(run.passes.filter(({ input: { observation: { kind } } }) => kind === "poll").length, 12);
+  assertEquals(await run.condition("web", "Active"), "False ScalerNotActive");
 });
 
 Deno.test("a target that is missing, or of a kind without a scale, is said and heals by itself (R6)", async () => {
