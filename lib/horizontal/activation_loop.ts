@@ -24,10 +24,10 @@ import {
 } from "./activation.ts";
 import {
   COOLING_DOWN,
+  isFailedWrite,
   NOT_ACTIVE,
   PARTIAL_TRIGGER_ERROR,
-  READY_MESSAGE,
-  toReady,
+  toReadyNow,
   toScalerActive,
   TRIGGER_EMPTY,
   TRIGGER_ERROR,
@@ -56,7 +56,8 @@ export function runActivationLoop(
   const taken = takeStep(step, { before, input, object, scale, answers, isEmpty, activeMetrics });
   const isDeactivated = taken.write?.reason === "Deactivated";
   const { conditions } = evaluation.state;
-  const ready = toReady(READY_MESSAGE, input.warnings);
+  const isHeld = taken.write !== null && !input.dryRun && isFailedWrite(conditions.Ready);
+  const ready = isHeld ? conditions.Ready : toReadyNow(input);
   const state: ReplicasState = {
     ...evaluation.state,
     notified: isDeactivated ? evaluation.state.notified : reportHeld(evaluation.state.notified, null).notified,

@@ -4,6 +4,7 @@
  * First the conditions that KEDA sets, then the three that mirror the HPA controller.
  */
 import type { ScaledObjectConditionReason } from "../model/meanings/conditions.ts";
+import type { ReplicasInput, ScaleWrite } from "../model/replicas_decision.ts";
 import type { Condition, Conditions } from "../model/replicas_state.ts";
 import type { ScalingLimit } from "./behavior.ts";
 
@@ -26,6 +27,11 @@ export function toReady(message: string, warnings: readonly string[] = []): OwnC
   return { status: "True", reason: "ScaledObjectReady", message: text };
 }
 
+/** Ready of an object that is scaled. What the target lacks for a trigger makes it False, and the others go on. Clauses: R25. */
+export function toReadyNow({ lack, warnings }: Pick<ReplicasInput, "lack" | "warnings">): OwnCondition {
+  return lack === undefined ? toReady(READY_MESSAGE, warnings) : toCheckFailed(lack);
+}
+
 /** A longer message helps no reader; problems and answers of other systems may be long. */
 const MAX_MESSAGE_LENGTH = 2048;
 
@@ -38,11 +44,41 @@ export function toCheckFailed(message: string): OwnCondition {
   };
 }
 
-export const UNKNOWN_STATE: OwnCondition = {
-  status: "Unknown",
-  reason: "UnknownState",
-  message: "ScaledObject check failed",
-};
+/** A condition of which nothing is known, and why. */
+function toUnknown(message: string): OwnCondition {
+  return { status: "Unknown", reason: "UnknownState", message };
+}
+
+export const CHECK_FAILED_MESSAGE = "ScaledObject check failed";
+
+export const ENDING_MESSAGE = "ScaledObject is being deleted";
+
+/** Ready while the end of an object lasts. */
+export const ENDING: OwnCondition = toUnknown(ENDING_MESSAGE);
+
+/**
+ * Returns the conditions while neither loop runs: no trigger is asked, no number is computed, and no fallback counts.
+ * Clauses: R91.
+ */
+export function stopLoops(before: Conditions, why: string): Conditions {
+  const unknown = toUnknown(why);
+  const { AbleToScale: _able, ScalingLimited: _limited, ...kept } = before;
+  return { ...kept, Active: unknown, HPAActive: unknown, Fallback: toFallback(false) };
+}
+
+/** Returns the conditions when the loops start: the scale was read, and what else has ended is absent. Clauses: R91. */
+export function startLoops(before: Conditions): Conditions {
+  const kept = Object.entries(before).filter(([, { reason }]) => !ENDED_BY_START.includes(reason));
+  return { AbleToScale: GOT_SCALE, ...Object.fromEntries(kept) };
+}
+
+const ENDED_BY_START: readonly string[] = ["UnknownState", "InvalidSelector", "AmbiguousSelector", "FailedGetScale"];
+
+/** Returns the conditions without those of the last scaling loop. Clauses: R91. */
+export function dropScaling(before: Conditions): Conditions {
+  const { HPAActive: _active, AbleToScale: _able, ScalingLimited: _limited, ...kept } = before;
+  return kept;
+}
 
 export const PARTIAL_TRIGGER_ERROR: OwnCondition = {
   status: "Unknown",
@@ -62,6 +98,25 @@ export const TRIGGER_EMPTY: OwnCondition = {
   reason: "TriggerEmpty",
   message: "Triggers give no value any more, so replicas do not fall; events of this object say which and what to do",
 };
+
+/** Ready while a write of the activation loop or of a pause fails; `null` = the write is another's. Clauses: R46, R52, R53. */
+export function toFailedWrite({ half, reason }: ScaleWrite, cause: string): OwnCondition | null {
+  if (half === "paused") return toCheckFailed(`${FAILED_PAUSE}: ${cause}`);
+  if (half !== "poll") return null;
+  const what = reason === "Activated"
+    ? "error activating ScaleTarget"
+    : reason === "Deactivated"
+    ? "error deactivating ScaleTarget"
+    : "error setting ScaleTarget replicas count to ScaledObject minReplicaCount";
+  return { status: "False", reason: "ErrorScalingTarget", message: `${what}: ${cause}` };
+}
+
+const FAILED_PAUSE = "failed to scale target to paused replica count";
+
+/** Returns whether the condition is one of `toFailedWrite`. */
+export function isFailedWrite(ready: Condition | undefined): ready is Condition {
+  return ready !== undefined && (ready.reason === "ErrorScalingTarget" || ready.message.startsWith(FAILED_PAUSE));
+}
 
 /** Ready if the target's scale could not be read. */
 export function toNoReplicas(cause: string): OwnCondition {

@@ -118,11 +118,23 @@ interface ScalersReport {
 
 const SCALERS_TOPIC = "scalers";
 
-/** Each new podfit process reports it again, as KEDA does. Clauses: R92. */
-export function reportScalersStarted(before: ReportedTopics): ScalersReport {
-  if (findTopic(before, SCALERS_TOPIC) !== null) return { notified: before, notices: [] };
-  const notice: ReplicasNotice = { name: "KEDAScalersStarted", message: "Started scalers watch" };
-  return { notified: setTopic(before, SCALERS_TOPIC, "started"), notices: [notice] };
+/**
+ * Returns the events for the start, and for each type of trigger that is new since the last ones. Each new podfit process
+ * reports all again, as KEDA does. Clauses: R92.
+ */
+export function reportScalersStarted(before: ReportedTopics, { triggers }: ScaledObject): ScalersReport {
+  const known = findTopic(before, SCALERS_TOPIC);
+  // What KEDA measures is built by KEDA.
+  const own = triggers.filter((trigger) => trigger.kind === "resource" || trigger.source.kind !== "keda");
+  const built = [...new Set(own.map(({ type }) => type))];
+  const isNew = (type: string) => !(known ?? "").split(",").includes(type);
+  const messages = built.filter(isNew).map((type) => `Scaler ${type} is built`);
+  return {
+    notified: setTopic(before, SCALERS_TOPIC, built.join(",")),
+    notices: [...messages, ...(known === null ? ["Started scalers watch"] : [])].map((message) => (
+      { name: "KEDAScalersStarted", message }
+    )),
+  };
 }
 
 /** Returns the event for an object that was reported as started. */

@@ -6,6 +6,7 @@
 import { formatProblems } from "../model/reasons.ts";
 import type {
   Blocker,
+  CheckReason,
   ReplicasInput,
   ReplicasNotice,
   ReplicasObservation,
@@ -20,19 +21,29 @@ import type { ScaledObject, ScaledObjectFacts } from "../model/scaled_object.ts"
 import { toWholeSeconds } from "./activation.ts";
 import { disablePausedDirections, recordRescale } from "./behavior.ts";
 import {
+  CHECK_FAILED_MESSAGE,
+  dropScaling,
+  ENDING,
+  ENDING_MESSAGE,
+  GOT_SCALE,
+  IDLE_SCALING_DISABLED,
+  isFailedWrite,
   mirrorHpaActive,
   PAUSED,
   PAUSED_MESSAGE,
-  READY_MESSAGE,
+  SCALING_DISABLED,
+  startLoops,
+  stopLoops,
   toCheckFailed,
   toDeactivationHeld,
   toFailedGetScale,
   toFailedUpdateScale,
+  toFailedWrite,
   toFallback,
   toNoReplicas,
   toReady,
+  toReadyNow,
   toRescaled,
-  UNKNOWN_STATE,
   UNPAUSED,
 } from "./conditions.ts";
 import {
@@ -61,11 +72,11 @@ export function applyChange(
 ): ReplicasOutcome {
   const state = recordTarget(before, scale, object);
   if (input.object.isPaused) return applyPause(state, scale, input);
-  const started = reportScalersStarted(state.notified);
+  const started = reportScalersStarted(state.notified, object);
   const { Ready } = state.conditions;
   const conditions = {
-    ...state.conditions,
-    Ready: isSetByActivationLoop(Ready) ? Ready : toReady(READY_MESSAGE, input.warnings),
+    ...startLoops(state.conditions),
+    Ready: isSetByActivationLoop(Ready) ? Ready : toReadyNow(input),
   };
   return leaveReplicas({ ...state, pausedReplicas: null, conditions, notified: started.notified }, started.notices);
 }
@@ -85,8 +96,15 @@ function recordTarget(before: ReplicasState, { replicas, resource }: Scale, obje
 
 /** The next activation loop is due at once, and reports whether its triggers work. */
 function isSetByActivationLoop(ready: Condition | undefined): ready is Condition {
-  return ready !== undefined && ["TriggerError", "PartialTriggerError", "TriggerEmpty"].includes(ready.reason);
+  return ready !== undefined && SET_BY_ACTIVATION_LOOP.includes(ready.reason);
 }
+
+const SET_BY_ACTIVATION_LOOP: readonly string[] = [
+  "TriggerError",
+  "PartialTriggerError",
+  "TriggerEmpty",
+  "ErrorScalingTarget",
+];
 
 /**
  * Stops both loops. `scale` is `null` if no replica count may be written. The paused count is written once, when the
@@ -96,14 +114,21 @@ export function applyPause(before: ReplicasState, scale: Scale | null, input: Re
   const { object } = input;
   const pausedReplicas = object.scaledObject?.annotations.pausedReplicas ?? null;
   const stopped = reportScalersStopped(before.notified);
+  const write = scale === null || pausedReplicas === null ? null : toPausedWrite(scale, pausedReplicas, input);
+  const { Ready } = before.conditions;
   const state: ReplicasState = {
     ...before,
     isScaleInPending: false,
     pausedReplicas,
-    conditions: { ...before.conditions, Ready: toReady(PAUSED_MESSAGE, input.warnings), Paused: PAUSED },
+    conditions: {
+      ...stopLoops(before.conditions, PAUSED_MESSAGE),
+      // A write that failed is tried again: until it is answered, the last answer counts.
+      Ready: write !== null && isFailedWrite(Ready) ? Ready : toReady(PAUSED_MESSAGE, input.warnings),
+      Paused: PAUSED,
+      AbleToScale: GOT_SCALE,
+    },
     notified: stopped.notified,
   };
-  const write = scale === null || pausedReplicas === null ? null : toPausedWrite(scale, pausedReplicas, input);
   return { ...leaveReplicas(state, stopped.notices), write };
 }
 
@@ -162,10 +187,14 @@ export function findBlockerReason(obstacle: Blocker): ReplicasReason | null {
   }
 }
 
-/** The target keeps its replicas, and the scaling loop its history. */
+/** The target keeps its replicas, and the scaling loop its history. Clauses: R91, R92. */
 export function applyBlocker(before: ReplicasState, obstacle: Blocker, input: ReplicasInput): ReplicasOutcome {
-  const conditions = { ...before.conditions, ...toBlockedConditions(obstacle, input) };
-  return leaveReplicas({ ...before, conditions, isScaleInPending: false });
+  const blocked = toBlockedConditions(obstacle, input);
+  const conditions = { ...stopLoops(before.conditions, CHECK_FAILED_MESSAGE), ...blocked };
+  const isNews = blocked.Ready?.message !== before.conditions.Ready?.message;
+  const fault = obstacle.kind === "check" && isNews ? obstacle.fault : undefined;
+  const notices = fault === undefined ? [] : [{ name: "ScaledObjectCheckFailed", message: fault } as const];
+  return leaveReplicas({ ...before, conditions, isScaleInPending: false }, notices);
 }
 
 function toBlockedConditions(obstacle: Blocker, { object }: ReplicasInput): Conditions {
@@ -173,24 +202,34 @@ function toBlockedConditions(obstacle: Blocker, { object }: ReplicasInput): Cond
     case "invalid":
       return {
         Ready: toCheckFailed(`${object.problems[0]?.reason ?? "InvalidSpec"}: ${formatProblems(object.problems)}`),
-        Active: UNKNOWN_STATE,
       };
     case "check": {
-      const failed = toCheckFailed(obstacle.message);
-      // The condition is podfit's own there, so its reason need not be one of KEDA's.
+      const { reason, message, fault } = obstacle;
+      const failed = toCheckFailed(fault === undefined ? message : `${TARGET_FAULT}: ${message}`);
       return {
-        Ready: object.adoption === null ? failed : { ...failed, reason: obstacle.reason },
-        Active: UNKNOWN_STATE,
+        // The condition is podfit's own there, so its reason need not be one of KEDA's.
+        Ready: object.adoption === null ? failed : { ...failed, reason },
+        ...toAbleToGetScale(reason, message),
       };
     }
     case "selector": {
       const { reason, message } = obstacle;
-      const failed = { Ready: toCheckFailed(`${reason}: ${message}`), Active: UNKNOWN_STATE };
+      const failed = { Ready: toCheckFailed(`${reason}: ${message}`), AbleToScale: GOT_SCALE };
       return { ...failed, ...mirrorHpaActive({ HPAActive: { status: "False", reason, message } }) };
     }
     case "scale":
       return { Ready: toNoReplicas(obstacle.message), AbleToScale: toFailedGetScale(obstacle.message) };
   }
+}
+
+/** KEDA's words for a target that is not there or has no subresource scale. */
+const TARGET_FAULT = "ScaledObject doesn't have correct scaleTargetRef specification";
+
+/** Empty where the scale was not asked for. */
+function toAbleToGetScale(reason: CheckReason, message: string): Conditions {
+  if (reason === "KEDAIsScaling" || reason === "NoRecord") return {};
+  const isRead = reason !== "TargetNotFound" && reason !== "Rights";
+  return { AbleToScale: isRead ? GOT_SCALE : toFailedGetScale(message) };
 }
 
 type AnsweredObservation = Extract<ReplicasObservation, { readonly kind: "answered" }>;
@@ -228,16 +267,31 @@ interface AcceptedWrite {
 function applyAccepted(before: ReplicasState, { write, replicas, input }: AcceptedWrite): ReplicasOutcome {
   const isIn = replicas < write.from.replicas;
   const isActivation = write.half === "poll" && write.reason === "Activated";
+  const conditions = nextScaling(before.conditions, write, replicas);
+  const { Ready } = conditions;
   const state: ReplicasState = {
     ...before,
     history: nextScalingHistory(before.history, { write, replicas, input }),
     lastActiveAt: isActivation ? toWholeSeconds(write.at) : before.lastActiveAt,
     scaledInAt: isIn ? input.now : before.scaledInAt,
     isScaleInPending: before.isScaleInPending && !isIn,
-    conditions: setAbleToScale(before, toRescaled(replicas)),
+    conditions: {
+      ...conditions,
+      ...(isFailedWrite(Ready) && toFailedWrite(write, "") !== null && { Ready: toReadyNow(input) }),
+      AbleToScale: toRescaled(replicas),
+    },
     notified: setTopic(before.notified, WRITE_TOPIC, null),
   };
   return leaveReplicas(state, [toWrittenNotice(write)]);
+}
+
+/** Returns the conditions when the activation loop has started or stopped the scaling loop. Clauses: R91. */
+function nextScaling(before: Conditions, { half, reason }: ScaleWrite, replicas: number): Conditions {
+  if (half !== "poll") return before;
+  if (reason === "Deactivated") {
+    return { ...dropScaling(before), HPAActive: replicas === 0 ? SCALING_DISABLED : IDLE_SCALING_DISABLED };
+  }
+  return before.HPAActive?.reason === "ScalingDisabled" ? dropScaling(before) : before;
 }
 
 /** Only writes of the scaling loop count for rate policies. A pause removes them all. */
@@ -264,16 +318,13 @@ interface FailedWrite {
 /** Reports when it begins or the cause changes: the write is repeated every 15 s. */
 function applyFailed(before: ReplicasState, { write, cause, input }: FailedWrite): ReplicasOutcome {
   const isNews = findTopic(before.notified, WRITE_TOPIC) !== cause;
+  const Ready = toFailedWrite(write, cause);
   const state: ReplicasState = {
     ...before,
-    conditions: setAbleToScale(before, toFailedUpdateScale(cause)),
+    conditions: { ...before.conditions, ...(Ready && { Ready }), AbleToScale: toFailedUpdateScale(cause) },
     notified: setTopic(before.notified, WRITE_TOPIC, cause),
   };
   return leaveReplicas(state, isNews ? [toFailedWriteNotice(write, cause, input.object)] : []);
-}
-
-function setAbleToScale({ conditions }: ReplicasState, AbleToScale: Condition): ReplicasState["conditions"] {
-  return { ...conditions, AbleToScale };
 }
 
 const DELETED_TOPIC = "deleted";
@@ -290,7 +341,16 @@ export function applyDeletion(before: ReplicasState, scale: Scale | null, input:
   const notified = setTopic(stopped.notified, DELETED_TOPIC, "told");
   const notices = isNews ? [...stopped.notices, DELETED_NOTICE] : stopped.notices;
   const write = scale === null ? null : toRestoringWrite(before, scale, input);
-  return { ...leaveReplicas({ ...before, history: null, isScaleInPending: false, notified }, notices), write };
+  // A write of the status would get in the way of the finalizer's, so only an end that lasts has conditions of its own.
+  const lasting = { ...stopLoops(before.conditions, ENDING_MESSAGE), Ready: ENDING };
+  const state = {
+    ...before,
+    history: null,
+    isScaleInPending: false,
+    notified,
+    ...(!isNews && { conditions: lasting }),
+  };
+  return { ...leaveReplicas(state, notices), write };
 }
 
 function toRestoringWrite(

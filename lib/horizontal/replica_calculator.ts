@@ -4,9 +4,9 @@
  * This is the HPA controller's replica calculator: pods are grouped into ready, unready and missing ones, requests are
  * added up, the ratio of usage to target is compared with the tolerance, and the largest proposal wins.
  */
-import type { ContainerFacts, PodFacts } from "../model/pod.ts";
+import { type ContainerFacts, findContainer, type PodFacts } from "../model/pod.ts";
 import type { PodMetric, PodReading, PodValues, ProposalReport, RequestProblem } from "../model/replicas_decision.ts";
-import type { Behavior, MetricType, ResourceTarget } from "../model/scaled_object.ts";
+import type { Behavior, MetricType, ResourceTarget, ResourceTrigger } from "../model/scaled_object.ts";
 import type { ScaledObjectConditionReason } from "../model/meanings/conditions.ts";
 import { MAX_MILLI } from "../units/numbers.ts";
 import type { Resource } from "../units/resources.ts";
@@ -335,6 +335,37 @@ export function computePodRequest(pod: PodFacts, options: PodRequestOptions): bi
   const { container } = options;
   if (container !== null) return getContainerRequest(pod, container, options);
   return hasPodLevelRequests(pod) ? computePodLevelRequest(pod, options) : sumContainers(pod, options);
+}
+
+/**
+ * Returns the first request that a pod lacks for one of these triggers, in the words of KEDA's webhook; `null` = none. The
+ * text names no pod, as pods come and go. Clauses: R25.
+ */
+export function findLack(triggers: readonly ResourceTrigger[], pods: Iterable<PodFacts>): string | null {
+  const compared = triggers.filter(({ target, baseline }) =>
+    target.kind === "Utilization" && baseline?.kind !== "amount"
+  );
+  for (const pod of compared.length === 0 ? [] : pods) {
+    for (const trigger of compared) {
+      const lack = describeLack(pod, trigger);
+      if (lack !== null) return lack;
+    }
+  }
+  return null;
+}
+
+function describeLack(pod: PodFacts, { type, container }: ResourceTrigger): string | null {
+  let owner = "pod";
+  const requestOf = (name: string): bigint | null => {
+    const amount = findContainer(pod, name)?.spec[`${type}.requests`] ?? null;
+    if (amount === null) owner = `container ${name}`;
+    return amount === null ? null : toMilliAmount(amount, type);
+  };
+  const request = computePodRequest(pod, { resource: type, container, requestOf });
+  if (typeof request === "bigint") return null;
+  const prefix = `the scaledobject has a ${type} trigger`;
+  if (request.reason === "NoContainer") return `${prefix} but the pods have no container ${container}`;
+  return `${prefix} but the ${owner} doesn't have the ${type} request defined`;
 }
 
 /** Converts amounts of PodFacts to thousandths: millicores stay, bytes times 1000. */

@@ -12,7 +12,7 @@ import type {
   ReplicasReport,
   ScaleWrite,
 } from "../model/replicas_decision.ts";
-import type { Conditions, ReplicasState, ReportedTopics, ScalingHistory } from "../model/replicas_state.ts";
+import type { Condition, Conditions, ReplicasState, ReportedTopics, ScalingHistory } from "../model/replicas_state.ts";
 import {
   type Behavior,
   COMPOSITE_METRIC_NAME,
@@ -25,6 +25,7 @@ import {
 } from "../model/scaled_object.ts";
 import { disablePausedDirections, type LimitedReplicas, limitRate, stabilize, startHistory } from "./behavior.ts";
 import {
+  dropScaling,
   GOT_SCALE,
   IDLE_SCALING_DISABLED,
   mirrorHpaActive,
@@ -32,6 +33,7 @@ import {
   type Stabilization,
   toAbleToScale,
   toHpaActive,
+  toReadyNow,
   toScalingLimited,
 } from "./conditions.ts";
 import { evaluateTriggers, type Evaluation, reportScaling } from "./evaluation.ts";
@@ -78,7 +80,11 @@ export function runScalingLoop(before: ReplicasState, facts: ScalingFacts): Repl
   const state: ReplicasState = {
     ...evaluation.state,
     history: outcome.history,
-    conditions: { ...evaluation.state.conditions, ...mirrorHpaActive(outcome.conditions) },
+    conditions: {
+      ...dropScaling(evaluation.state.conditions),
+      ...nextReady(before.conditions.Ready, input),
+      ...mirrorHpaActive(outcome.conditions),
+    },
     isScaleInPending: hasScaleInPending(outcome, { object, behavior, replicas }),
     notified: invalid.notified,
   };
@@ -91,12 +97,18 @@ function isAtIdleReplicas({ isActive }: ReplicasState, { idleReplicas }: ScaledO
   return isActive === false && idleReplicas !== null && idleReplicas > 0 && replicas <= idleReplicas;
 }
 
+/** A pod that lacks a request may come or go between two activation loops. */
+function nextReady(before: Condition | undefined, input: ReplicasInput): Conditions {
+  const isAboutLack = before?.status === "True" || before?.reason === "ScaledObjectCheckFailed";
+  return isAboutLack ? { Ready: toReadyNow(input) } : {};
+}
+
 function skipAtIdleReplicas(evaluation: Evaluation, facts: ScalingFacts): ReplicasOutcome {
   const { state, notices } = evaluation;
   const { message } = IDLE_SCALING_DISABLED;
   const desired = facts.observation.scale.replicas;
   const skipped = { desired, reason: "Idle", message, need: null, stabilized: null, proposals: [] } as const;
-  const conditions = { ...state.conditions, HPAActive: IDLE_SCALING_DISABLED };
+  const conditions = { ...dropScaling(state.conditions), HPAActive: IDLE_SCALING_DISABLED, AbleToScale: GOT_SCALE };
   return {
     state: { ...state, conditions, isScaleInPending: false },
     write: null,

@@ -25,6 +25,8 @@ export interface ReplicasInput {
   readonly kedaDeactivation?: boolean;
   /** Other warnings for the message of condition Ready, for example checks of other HPAs that were skipped. */
   readonly warnings?: readonly string[];
+  /** What pods of the target lack for a trigger; the other triggers are used. */
+  readonly lack?: string;
 }
 
 export type ReplicasObservation =
@@ -87,8 +89,11 @@ export interface Scale {
 /** Why an object is not scaled. */
 export type Blocker =
   | { readonly kind: "invalid" }
-  /** ScaledObjectCheckFailed: no target, no /scale, no right, another HPA, a missing secret, an authentication that is not there. */
-  | { readonly kind: "check"; readonly reason: CheckReason; readonly message: string }
+  /**
+   * ScaledObjectCheckFailed: no target, no /scale, no right, another HPA, a missing secret, an authentication that is
+   * not there. `fault`: what is wrong with the target, in KEDA's words.
+   */
+  | { readonly kind: "check"; readonly reason: CheckReason; readonly message: string; readonly fault?: TargetFault }
   /** AmbiguousSelector, InvalidSelector. */
   | { readonly kind: "selector"; readonly reason: "AmbiguousSelector" | "InvalidSelector"; readonly message: string }
   /** GET scale failed: FailedGetScale. */
@@ -267,7 +272,15 @@ export const CHECK_REASONS = [
   "NoRecord",
 ] as const satisfies readonly ReplicasReason[];
 
-type CheckReason = typeof CHECK_REASONS[number];
+export type CheckReason = typeof CHECK_REASONS[number];
+
+/** Texts of KEDA's events. */
+export const TARGET_FAULTS = [
+  "Target resource doesn't exist",
+  "Target resource doesn't expose /scale subresource",
+] as const;
+
+export type TargetFault = typeof TARGET_FAULTS[number];
 
 /** Names and types. */
 export const REPLICAS_NOTICES = {
@@ -283,7 +296,6 @@ export const REPLICAS_NOTICES = {
   KEDAScalerInfo: "Normal",
   SuccessfulRescale: "Normal",
   ScaledObjectCheckFailed: "Warning",
-  ScaledObjectUpdateFailed: "Warning",
   ScaledObjectDeleted: "Warning",
   KEDAScalerFailed: "Warning",
   KEDAMetricSourceFailed: "Warning",

@@ -12,6 +12,7 @@ import {
   REPLICAS_NOTICES,
   REPLICAS_REASONS,
   type ReplicasNoticeName,
+  TARGET_FAULTS,
 } from "../model/replicas_decision.ts";
 import { CONDITION_TYPES, REPLICAS_STATE_VERSION } from "../model/replicas_state.ts";
 import { FALLBACK_BEHAVIORS, type ScaledObject, type ScaledObjectFacts } from "../model/scaled_object.ts";
@@ -324,7 +325,12 @@ const answer = v.variant("kind", [
 
 const obstacle = v.variant("kind", [
   v.strictObject({ kind: v.literal("invalid") }),
-  v.strictObject({ kind: v.literal("check"), reason: v.picklist(CHECK_REASONS), message: text }),
+  v.strictObject({
+    kind: v.literal("check"),
+    reason: v.picklist(CHECK_REASONS),
+    message: text,
+    fault: v.exactOptional(v.picklist(TARGET_FAULTS)),
+  }),
   v.strictObject({
     kind: v.literal("selector"),
     reason: v.picklist(["AmbiguousSelector", "InvalidSelector"]),
@@ -350,6 +356,7 @@ const input = v.strictObject({
   kedaDeactivation: v.exactOptional(flag),
   wallAheadMs: v.exactOptional(number),
   warnings: v.exactOptional(v.array(text)),
+  lack: v.exactOptional(text),
 });
 
 const report = v.strictObject({

@@ -1,5 +1,6 @@
 /** Events on ScaledObjects: each when a matter begins or ends, in KEDA's words (R82, R92). */
 import { assertEquals } from "#assert";
+import { REPLICAS_NOTICES, TARGET_FAULTS } from "../../lib/model/replicas_decision.ts";
 import {
   cpu,
   createFold,
@@ -18,8 +19,75 @@ Deno.test("decideReplicas() notifies of a new object that it is ready and looked
   fold.changed();
   assertEquals(fold.notices, [
     { name: "ScaledObjectReady", message: "ScaledObject is ready for scaling" },
+    { name: "KEDAScalersStarted", message: "Scaler prometheus is built" },
     { name: "KEDAScalersStarted", message: "Started scalers watch" },
   ]);
+});
+
+Deno.test("decideReplicas() notifies of each type of trigger that is built, and of a new one when the object changes (R92)", () => {
+  const kedas = external({ index: 2, source: { kind: "keda", object: "web", problem: null }, type: "kafka" });
+  const fold = createFold(scaledObject({ triggers: [cpu(), external({ index: 1 }), kedas] }), 2);
+  const listBuilt = () =>
+    fold.notices.splice(0).filter(({ name }) => name === "KEDAScalersStarted").map(({ message }) => message);
+  fold.changed();
+  assertEquals(listBuilt(), ["Scaler cpu is built", "Scaler prometheus is built", "Started scalers watch"]);
+  fold.changed(scaledObject({ triggers: [cpu(), external({ index: 1 }), external({ index: 2 })] }));
+  assertEquals(listBuilt(), []);
+  fold.changed(scaledObject({ triggers: [cpu(), cpu({ index: 1, type: "memory" })] }));
+  assertEquals(listBuilt(), ["Scaler memory is built"]);
+  fold.changed(scaledObject({ triggers: [external()], annotations: { isPaused: true } }));
+  fold.changed(scaledObject({ triggers: [external()] }));
+  assertEquals(listBuilt(), ["Scaler prometheus is built", "Started scalers watch"]);
+});
+
+/** The reasons of pkg/eventreason of KEDA 2.21.0 that it uses for ScaledObjects, with the type of their events. */
+const KEDA_EVENTS: Readonly<Record<string, "Normal" | "Warning">> = {
+  ScaledObjectReady: "Normal",
+  ScaledObjectCheckFailed: "Warning",
+  ScaledObjectDeleted: "Warning",
+  ScaledObjectPaused: "Normal",
+  ScaledObjectUnpaused: "Normal",
+  ScaledObjectFallbackActivated: "Normal",
+  ScaledObjectFallbackDeactivated: "Normal",
+  KEDAScalerInfo: "Normal",
+  KEDAScalersStarted: "Normal",
+  KEDAScalersStopped: "Normal",
+  KEDAScalerFailed: "Warning",
+  KEDAMetricSourceFailed: "Warning",
+  KEDAScaleTargetActivated: "Normal",
+  KEDAScaleTargetDeactivated: "Normal",
+  KEDAScaleTargetActivationFailed: "Warning",
+  KEDAScaleTargetDeactivationFailed: "Warning",
+};
+
+/** Events of the HPA controller, and podfit's own. */
+const OTHER_EVENTS: Readonly<Record<string, "Normal" | "Warning">> = {
+  SuccessfulRescale: "Normal",
+  FailedRescale: "Warning",
+  FailedGetScale: "Warning",
+  FailedComputeMetricsReplicas: "Warning",
+  DeactivationHeld: "Warning",
+};
+
+Deno.test("the events of ScaledObjects have KEDA's reasons and types, those of the HPA controller, and one of podfit's (R92)", () => {
+  assertEquals<Readonly<Record<string, string>>>(REPLICAS_NOTICES, { ...KEDA_EVENTS, ...OTHER_EVENTS });
+});
+
+Deno.test("decideReplicas() has KEDA's texts for a target that is missing or cannot be scaled, once each (R6, R92)", () => {
+  for (const fault of TARGET_FAULTS) {
+    const fold = createFold(scaledObject(), 2);
+    const see = (message: string) =>
+      fold.see({ kind: "obstructed", obstacle: { kind: "check", reason: "TargetNotFound", message, fault } });
+    see("not found");
+    see("not found");
+    const failures = fold.notices.filter(({ name }) => name === "ScaledObjectCheckFailed");
+    assertEquals(failures.map(({ message }) => message), [
+      "ScaledObject doesn't have correct scaleTargetRef specification: not found",
+      fault,
+    ]);
+    see("still not found");
+    assertEquals(fold.notices.filter(({ message }) => message === fault).length, 2, "another cause is news");
+  }
 });
 
 Deno.test("decideReplicas() notifies of a failing trigger when it begins, when the cause changes, and after a recovery (R92)", () => {
@@ -83,7 +151,7 @@ Deno.test("decideReplicas() tells again of what a changed object still has, and 
   const fold = createFold(scaledObject({ triggers: [external(), external({ index: 1 })] }), 2);
   fold.poll([failed(), failed()]);
   fold.changed(scaledObject());
-  assertEquals(fold.state.notified, { "trigger s0-prometheus": "connection refused", scalers: "started" });
+  assertEquals(fold.state.notified, { "trigger s0-prometheus": "connection refused", scalers: "prometheus" });
 });
 
 Deno.test("decideReplicas() leaves Ready to the next poll where triggers fail, as it is due at once (R7, R92)", () => {

@@ -58,7 +58,7 @@ Deno.test("decideReplicas() takes a failed check into Ready as it is worded, and
     reason: "ScaledObjectCheckFailed",
     message: 'deployment "web" does not exist',
   });
-  assertEquals([conditions.Active, events], [UNKNOWN_STATE, ["ScaledObjectCheckFailed"]]);
+  assertEquals([conditions.Active, events], [UNKNOWN_STATE, ["ScaledObjectCheckFailed", "FailedGetScale"]]);
   fold.changed();
   assertEquals([fold.state.conditions.Ready?.status, fold.takeEvents()], ["True", ["ScaledObjectReady"]]);
 });

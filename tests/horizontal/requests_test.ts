@@ -2,9 +2,11 @@
 import { assertEquals } from "#assert";
 import type { PodFacts } from "../../lib/model/pod.ts";
 import type { RequestProblem } from "../../lib/model/replicas_decision.ts";
-import { computePodRequest, toMilliAmount } from "../../lib/horizontal/replica_calculator.ts";
+import type { ResourceTrigger } from "../../lib/model/scaled_object.ts";
+import { computePodRequest, findLack, toMilliAmount } from "../../lib/horizontal/replica_calculator.ts";
 import type { Resource } from "../../lib/units/resources.ts";
 import { container, MI, pod, resources } from "../support/builders.ts";
+import { cpuTrigger } from "../support/workload_pods.ts";
 
 const app = container({ name: "app", spec: resources({ "cpu.requests": 500, "memory.requests": 64 * MI }) });
 const proxy = container({ name: "proxy", kind: "sidecar", spec: resources({ "cpu.requests": 20 }) });
@@ -91,4 +93,47 @@ Deno.test("computePodRequest() takes what the RuntimeClass adds for a request, w
     pod({ name: "web-1", containers: [bare], podResources, overhead: { cpuMillicores, memoryBytes: 10 } });
   assertEquals(read(facts(30)), 30n);
   assertEquals(read(facts(0)), { reason: "NoRequest", message: "missing pod-level request for cpu in Pod web-1" });
+});
+
+function lackOf(triggers: readonly Partial<ResourceTrigger>[], ...all: readonly PodFacts[]): string | null {
+  return findLack(triggers.map((own) => cpuTrigger({ target: { kind: "Utilization", percent: 50 }, ...own })), all);
+}
+
+Deno.test("findLack() names the container without the request of a trigger, in the words of KEDA's webhook (R25)", () => {
+  const whole = pod({ containers: [app, proxy] });
+  assertEquals(lackOf([{}], whole), null);
+  const message = "the scaledobject has a cpu trigger but the container bare doesn't have the cpu request defined";
+  assertEquals(lackOf([{}], whole, pod({ containers: [app, bare] })), message);
+  assertEquals(
+    lackOf([{ type: "memory" }], whole),
+    "the scaledobject has a memory trigger but the container proxy doesn't have the memory request defined",
+  );
+  assertEquals(lackOf([{ container: "bare" }], pod({ containers: [app, bare] })), message);
+  assertEquals(lackOf([{ container: "app" }], pod({ containers: [app, bare] })), null);
+  assertEquals(
+    lackOf([{ container: "other" }], whole),
+    "the scaledobject has a cpu trigger but the pods have no container other",
+  );
+});
+
+Deno.test("findLack() takes the pod's own request, unless a container is named (R25)", () => {
+  const own = pod({ containers: [bare], podResources: resources({ "cpu.requests": 300 }) });
+  assertEquals(lackOf([{}], own), null);
+  assertEquals(
+    lackOf([{ container: "bare" }], own),
+    "the scaledobject has a cpu trigger but the container bare doesn't have the cpu request defined",
+  );
+  const other = pod({ containers: [], podResources: resources({ "memory.requests": MI }) });
+  assertEquals(
+    lackOf([{}], other),
+    "the scaledobject has a cpu trigger but the pod doesn't have the cpu request defined",
+  );
+});
+
+Deno.test("findLack() finds none where usage is compared with no request of the pod (R25, R82)", () => {
+  const facts = pod({ containers: [bare] });
+  assertEquals(lackOf([{ target: { kind: "AverageValue", milli: 5n } }], facts), null);
+  assertEquals(lackOf([{ baseline: { kind: "amount", milli: 500n } }], facts), null);
+  assertEquals(lackOf([], facts), null);
+  assertEquals(typeof lackOf([{ baseline: { kind: "live" } }], facts), "string");
 });

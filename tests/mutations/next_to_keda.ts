@@ -182,7 +182,7 @@ export const NEXT_TO_KEDA: Mutations = {
     },
     {
       breaks: "asks as often as without a fallback",
-      in: "listServed",
+      in: "mayKeep",
       find: 'if (source.kind === "keda" && object.fallback !== null) return true;',
       replace: "",
       test: FALLBACK,

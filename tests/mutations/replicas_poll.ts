@@ -72,6 +72,20 @@ export const REPLICAS_POLL: Mutations = {
   ],
   R52: [
     {
+      breaks: "is ready while its start is refused",
+      in: "applyFailed",
+      find: "...(Ready && { Ready }), ",
+      replace: "",
+      test: "decideReplicas() reports a start that is refused in Ready, until it is accepted (R52, R53)",
+    },
+    {
+      breaks: "is ready between two tries",
+      in: "runActivationLoop",
+      find: "const ready = isHeld ? conditions.Ready : toReadyNow(input);",
+      replace: "const ready = toReadyNow(input);",
+      test: "decideReplicas() reports a start that is refused in Ready, until it is accepted (R52, R53)",
+    },
+    {
       breaks: "does not activate while another trigger fails",
       in: "chooseActive",
       find: "replicas === 0 ||",
@@ -349,8 +363,44 @@ export const REPLICAS_POLL: Mutations = {
       replace: 'HPAActive.reason === "HPAActive"',
       test: "decideReplicas() mirrors a tick without a metric as KEDA mirrors an HPA's (R91)",
     },
+    {
+      breaks: "says that an HPA scales while the object is blocked",
+      in: "stopLoops",
+      find: "Active: unknown, HPAActive: unknown,",
+      replace: "Active: unknown,",
+      test: "decideReplicas() has true conditions with an invalid object, and when that has ended (R91)",
+    },
+    {
+      breaks: "keeps what the last scaling check found",
+      in: "dropScaling",
+      find: "ScalingLimited: _limited, ",
+      replace: "",
+      test: "decideReplicas() has true conditions while its trigger fails (R91)",
+    },
+    {
+      breaks: "says that the scale of a missing target was read",
+      in: "toAbleToGetScale",
+      find: 'reason !== "TargetNotFound" && ',
+      replace: "",
+      test: "decideReplicas() has true conditions with a target that is missing, and when that has ended (R91)",
+    },
   ],
   R92: [
+    {
+      breaks: "tells of each type of trigger at each change",
+      in: "reportScalersStarted",
+      find: "built.filter(isNew)",
+      replace: "built",
+      test:
+        "decideReplicas() notifies of each type of trigger that is built, and of a new one when the object changes (R92)",
+    },
+    {
+      breaks: "tells of a missing target at each check",
+      in: "applyBlocker",
+      find: 'obstacle.kind === "check" && isNews',
+      replace: 'obstacle.kind === "check"',
+      test: "decideReplicas() has KEDA's texts for a target that is missing or cannot be scaled, once each (R6, R92)",
+    },
     {
       breaks: "tells of a failing trigger at each poll",
       in: "reportFailedTriggers",

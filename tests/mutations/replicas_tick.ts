@@ -27,6 +27,21 @@ export const REPLICAS_TICK: Mutations = {
         "computePodRequest() takes the pod's own request, with its overhead, but not where a container is named (R25)",
     },
     {
+      breaks: "asks for a request where usage is compared with an amount",
+      in: "findLack",
+      find: 'baseline?.kind !== "amount"',
+      replace: 'baseline?.kind !== "live"',
+      test: "findLack() finds none where usage is compared with no request of the pod (R25, R82)",
+    },
+    {
+      breaks: "is ready although a pod lacks a request",
+      in: "toReadyNow",
+      find: "toCheckFailed(lack)",
+      replace: "toReady(READY_MESSAGE, warnings)",
+      test:
+        "decideReplicas() is not ready while a pod lacks a request, in both loops, and scales by its other triggers (R25)",
+    },
+    {
       breaks: "looks at the requests of pods that count alone",
       in: "proposeByPods",
       find: "findProblem(pods)",

@@ -137,6 +137,8 @@ export interface Fold {
   /** `--keda-deactivation`: KEDA's own way to zero, without R58. */
   kedaDeactivation: boolean;
   warnings: readonly string[];
+  /** What pods lack for a trigger; `null` = nothing. */
+  lack: string | null;
   /** What becomes of writes; `null` = they are left unanswered. */
   answer: ((write: ScaleWrite) => ScaleAnswer) | null;
   readonly notices: ReplicasNotice[];
@@ -166,8 +168,9 @@ export function createKedaFold(object?: ScaledObject, replicas?: number): Fold {
 /** Begins at START; nothing was seen yet. */
 export function createFold(object: ScaledObject = scaledObject(), replicas = 1): Fold {
   const pass = (fold: Fold, observation: ReplicasObservation): ReplicasOutcome => {
-    const { state, now, dryRun, kedaDeactivation, warnings } = fold;
-    const input: ReplicasInput = { now, object: fold.object, observation, dryRun, kedaDeactivation, warnings };
+    const { state, now, dryRun, kedaDeactivation, warnings, lack } = fold;
+    const base: ReplicasInput = { now, object: fold.object, observation, dryRun, kedaDeactivation, warnings };
+    const input = lack === null ? base : { ...base, lack };
     const outcome = decideReplicas(deepFreeze(state), deepFreeze(input));
     fold.state = outcome.state;
     fold.notices.push(...outcome.notices);
@@ -195,6 +198,7 @@ export function createFold(object: ScaledObject = scaledObject(), replicas = 1):
     dryRun: false,
     kedaDeactivation: false,
     warnings: [],
+    lack: null,
     answer: ({ replicas }) => ({ kind: "accepted", replicas }),
     notices: [],
     writes: [],

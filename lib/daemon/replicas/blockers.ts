@@ -2,8 +2,14 @@
  * May a ScaledObject be scaled now? It checks the manifest, the scale of the target, who else writes, and the
  * authentications, in this order. The first problem is the blocker that the status shows.
  */
+import { findLack } from "../../horizontal/replica_calculator.ts";
 import type { Blocker, Scale } from "../../model/replicas_decision.ts";
-import { listExternalTriggers, type ScaledObject, type ScaledObjectFacts } from "../../model/scaled_object.ts";
+import {
+  listExternalTriggers,
+  listResourceTriggers,
+  type ScaledObject,
+  type ScaledObjectFacts,
+} from "../../model/scaled_object.ts";
 import type { HpaFacts } from "../cluster/parse_objects.ts";
 import { type ScaledObjectCache, toTargetRef } from "../cluster/scaled_objects.ts";
 import type { HpaPodSets, PodSet, SelectorIndex } from "../cluster/selector_index.ts";
@@ -29,6 +35,8 @@ export type BlockerCheckResult =
     readonly object: ScaledObject;
     readonly scale: Scale;
     readonly warnings: readonly string[];
+    /** What pods lack for a cpu or memory trigger; `null` = nothing. */
+    readonly lack: string | null;
     /** The HPA that was deleted by this check. */
     readonly transferred: HpaFacts | null;
   }
@@ -77,7 +85,8 @@ export async function checkBlockers(
   const toTransfer = isDeleting ? null : conflict.transfer;
   const refusal = toTransfer && (await request.tryTriggers(object) ?? await transferHpa(toTransfer, context, signal));
   if (refusal !== null) return toBlockedResult({ kind: "check", reason: "OtherHPA", message: refusal }, warnings);
-  return { kind: "clear", object, scale: reading.scale, warnings, transferred: toTransfer };
+  const lack = findLack(listResourceTriggers(object), set.pods.values());
+  return { kind: "clear", object, scale: reading.scale, warnings, lack, transferred: toTransfer };
 }
 
 function toBlockedResult(blocker: Blocker, warnings: readonly string[] = []): BlockerCheckResult {

@@ -154,6 +154,8 @@ export class ScaledObjectController {
   /** The uid of the HPA that was deleted for this object. */
   #transferredUid: string | null = null;
   #warnings: readonly string[] = [];
+  /** What pods lack for a cpu or memory trigger; `null` = nothing, or not known. */
+  #lack: string | null = null;
   /** Ends the sleep between two reconciles. */
   #wakeUp = new AbortController();
   /** Cancels the questions to triggers: a change or the end does not wait for answers. */
@@ -320,6 +322,7 @@ export class ScaledObjectController {
       signal,
     }, this.#parts);
     this.#warnings = checked.warnings;
+    this.#lack = checked.kind === "clear" ? checked.lack : null;
     this.#earlyCheck.setUnblocked(checked.kind === "clear" ? checked : null);
     if (checked.kind === "clear" && checked.transferred !== null) this.#transferredUid = checked.transferred.uid;
     return checked;
@@ -426,6 +429,7 @@ export class ScaledObjectController {
       observation,
       dryRun,
       ...(warnings.length > 0 && { warnings }),
+      ...(this.#lack !== null && { lack: this.#lack }),
       ...(kedaDeactivation && { kedaDeactivation }),
     };
     const decided = decideReplicas(before, input);

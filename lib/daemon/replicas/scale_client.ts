@@ -5,7 +5,7 @@
 import type { Scale as ScaleObject } from "../../api/kubernetes.ts";
 import type { ApiClient } from "../../kube/client.ts";
 import { ApiError, getErrorMessage, toApiError } from "../../kube/errors.ts";
-import type { Blocker, Scale, ScaleAnswer, ScaleWrite } from "../../model/replicas_decision.ts";
+import type { Blocker, Scale, ScaleAnswer, ScaleWrite, TargetFault } from "../../model/replicas_decision.ts";
 import type { Target } from "../../model/scaled_object.ts";
 import { AnswerCache, type CacheableAnswer } from "../../runtime/cache.ts";
 import type { Clock } from "../../runtime/clock.ts";
@@ -50,7 +50,8 @@ export function createScaleClient(options: ScaleClientOptions): ScaleClient {
       try {
         const resource = await findResource(place.target, signal);
         if (resource.kind === "missing") {
-          return toBlocker({ kind: "check", reason: "TargetNotFound", message: resource.message });
+          const { message, fault } = resource;
+          return toBlocker({ kind: "check", reason: "TargetNotFound", message, fault });
         }
         using _slot = await slots.acquire(signal, { lane: place.namespace });
         return toReading(await getScale({ ...options, ...place, resource, signal }), resource);
@@ -169,7 +170,14 @@ function toReadFailure(error: unknown, { apiVersion, kind, name }: Target): Scal
   const message = getErrorMessage(error);
   if (!(error instanceof ApiError)) return toBlocker({ kind: "scale", message });
   const text = `Cannot scale "${name}" of kind "${apiVersion}.${kind}": ${message}`;
-  if (error.code === 404) return toBlocker({ kind: "check", reason: "TargetNotFound", message: text });
+  if (error.code === 404) {
+    return toBlocker({
+      kind: "check",
+      reason: "TargetNotFound",
+      message: text,
+      fault: "Target resource doesn't exist",
+    });
+  }
   if (error.code === 403) {
     return toBlocker({ kind: "check", reason: "Rights", message: `${text}; grant get and update of its scale` });
   }
@@ -245,7 +253,7 @@ function toScaleObject({ data, error, response }: ScaleResponse): ScaleObject {
 /** The resource of a target. "missing" = the API server does not have the kind, or the kind does not have a scale. */
 type FoundResource =
   | { readonly kind: "found"; readonly plural: string; readonly isKnown: boolean }
-  | { readonly kind: "missing"; readonly message: string };
+  | { readonly kind: "missing"; readonly message: string; readonly fault: TargetFault };
 
 /** Rejects as the client does, or with an ApiError where the lookup is refused for another reason. */
 type FindResource = (target: Target, signal: AbortSignal) => Promise<FoundResource>;
@@ -339,9 +347,13 @@ function toVersionPath(apiVersion: string): string {
 function pickResource(resources: ResourceKinds | null, { apiVersion, kind }: Target): FoundResource {
   const prefix = `Cannot scale kind "${kind}" of "${apiVersion}"`;
   const plural = findPlural(resources, kind);
-  if (plural === null) return { kind: "missing", message: `${prefix}: the API server has no such kind` };
+  if (plural === null) {
+    const message = `${prefix}: the API server has no such kind`;
+    return { kind: "missing", message, fault: "Target resource doesn't exist" };
+  }
   if (resources?.has(`${plural}/scale`) !== true) {
-    return { kind: "missing", message: `${prefix}: it has no subresource scale; name a kind that has one` };
+    const message = `${prefix}: it has no subresource scale; name a kind that has one`;
+    return { kind: "missing", message, fault: "Target resource doesn't expose /scale subresource" };
   }
   return { kind: "found", plural, isKnown: false };
 }

@@ -181,10 +181,16 @@ export const SCALED_OBJECT_CONDITION_MEANINGS = {
     act: "Read the message of the API server. Check the rights and the target.",
     alert: "lasting",
   },
+  ErrorScalingTarget: {
+    in: ["Ready=False"],
+    means: "the target cannot be started, stopped or set to its minimum",
+    act: "Read the message of the API server. Often an admission webhook refuses it.",
+    alert: "yes",
+  },
   UnknownState: {
-    in: ["Active=Unknown"],
-    means: "nothing is known about the triggers",
-    act: "See the condition `Ready`.",
+    in: ["Ready=Unknown", "Active=Unknown", "HPAActive=Unknown"],
+    means: "nothing is known, because the object is blocked, paused or being deleted",
+    act: "See the conditions `Ready` and `Paused`.",
     alert: "no",
   },
   ScalerActive: {

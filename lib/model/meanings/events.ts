@@ -129,11 +129,6 @@ export const REPLICAS_EVENT_MEANINGS: Readonly<Record<ReplicasNoticeName, Entry>
     act: MESSAGE,
     alert: "lasting",
   },
-  ScaledObjectUpdateFailed: {
-    means: "the status or a finalizer of the object could not be written",
-    act: "Check podfit's rights on ScaledObjects and the API server.",
-    alert: "lasting",
-  },
   ScaledObjectDeleted: { means: "the object was deleted", act: "If that was not wanted, apply it again.", alert: "no" },
   KEDAScalerFailed: {
     means: "a trigger cannot be read",

@@ -90,7 +90,7 @@ Deno.test("fresh usage is looked at 5 s after a tick at the soonest, then at onc
   });
   const scale = { replicas: 2, statusReplicas: 2, resourceVersion: "1", uid: "u" };
   assertEquals([foresight.onFreshUsage(), foresight.dueAt], [false, Infinity]);
-  foresight.setUnblocked({ kind: "clear", object, scale, warnings: [], transferred: null });
+  foresight.setUnblocked({ kind: "clear", object, scale, warnings: [], lack: null, transferred: null });
   // Before the first scaling loop.
   assertEquals([foresight.onFreshUsage(), foresight.dueAt], [true, Infinity]);
   const tickedAt = clock.now();

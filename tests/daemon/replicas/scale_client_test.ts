@@ -106,7 +106,7 @@ Deno.test("read() refuses a scale with a selector that is missing or does not pa
 Deno.test("read() takes a missing target and a missing right for the target's, all else for a failed GET (R6, R30)", async () => {
   const target = 'Cannot scale "web" of kind "apps/v1.Deployment": no';
   const cases: readonly (readonly [code: number, obstacle: Blocker])[] = [
-    [404, { kind: "check", reason: "TargetNotFound", message: target }],
+    [404, { kind: "check", reason: "TargetNotFound", message: target, fault: "Target resource doesn't exist" }],
     [403, { kind: "check", reason: "Rights", message: `${target}; grant get and update of its scale` }],
     [500, { kind: "scale", message: "no" }],
     [429, { kind: "scale", message: "no" }],
@@ -169,10 +169,12 @@ Deno.test("read() finds a kind without a scale, and one that is not there, out b
   const job = await open([json(DISCOVERED)]).read({ ...ROLLOUT, kind: "Job" });
   assert(job.kind === "obstacle" && job.blocker.kind === "check");
   assertStringIncludes(job.blocker.message, "no subresource scale");
+  assertEquals(job.blocker.fault, "Target resource doesn't expose /scale subresource");
   for (const answer of [json(DISCOVERED), refuse(404)]) {
     const none = await open([answer]).read({ ...ROLLOUT, kind: "Nothing" });
     assert(none.kind === "obstacle" && none.blocker.kind === "check");
     assertStringIncludes(none.blocker.message, "no such kind");
+    assertEquals(none.blocker.fault, "Target resource doesn't exist");
   }
 });
 
