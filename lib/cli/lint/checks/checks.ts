@@ -5,10 +5,11 @@
  * pods.
  */
 import type { NodeFacts } from "../../../daemon/cluster/facts.ts";
+import { findLack } from "../../../horizontal/replica_calculator.ts";
 import { type Autoscaler, EVERY_CONTAINER, type FieldPolicy } from "../../../model/autoscaler.ts";
 import { listContainers, type PodFacts } from "../../../model/pod.ts";
 import type { LimitRangeRule } from "../../../model/pod_amounts.ts";
-import { listResourceTriggers, type ResourceTrigger, type ScaledObject } from "../../../model/scaled_object.ts";
+import { listResourceTriggers, type ScaledObject } from "../../../model/scaled_object.ts";
 import { MIN_PROFILE_MILLICORES } from "../../../resources/pod_resource_autoscaler/profiles.ts";
 import { formatAmount } from "../../../units/quantity.ts";
 import { computeQosClass, counterpartOf, type Resource, type Resources } from "../../../units/resources.ts";
@@ -90,29 +91,28 @@ function checkScaled(object: ScaledObject, known: KnownObjects): readonly Relati
       const message = describeContainer(container, { pods: [pod], whose });
       return [{ of, level: "error", rule: "container-missing", path: `${path}.metadata.containerName`, message }];
     }
-    const lacking = findUnrequested(trigger, { pod, rules });
-    if (lacking === null) return [];
-    const message =
-      `container ${quote(lacking)} of ${whose} requests no ${type}, and Utilization is a share of the request: ` +
-      "add a request, or set metricType AverageValue";
-    return [{ of, level: "warning", rule: "request-missing", path, message }];
+    // The message is the daemon's.
+    const lack = findLack([trigger], [fillRequest(pod, type, rules)]);
+    const message = `${lack}, and Utilization is a share of it: add one, or set metricType AverageValue`;
+    return lack === null ? [] : [{ of, level: "warning", rule: "request-missing", path, message }];
   });
 }
 
 /**
- * Returns the first container without the request that the trigger needs; `null` if nothing is missing. A LimitRange
- * may fill it in. Without containerName, a request of the pod itself is enough. Clauses: R25.
+ * Returns the pod with the request that it has once it is made, millicores or bytes: a limit and a LimitRange fill it in.
+ * 0 counts as none. Clauses: R25.
  */
-function findUnrequested(
-  { type, container, target, baseline }: ResourceTrigger,
-  { pod, rules }: { readonly pod: PodFacts; readonly rules: readonly LimitRangeRule[] },
-): string | null {
-  const isGiven = (sizes: Resources) => (sizes[`${type}.requests`] ?? sizes[`${type}.limits`] ?? 0) > 0;
-  if (target.kind !== "Utilization" || baseline?.kind === "amount") return null;
-  if (container === null && pod.podResources !== null && isGiven(pod.podResources)) return null;
-  if (rules.some(({ defaults }) => isGiven(defaults))) return null;
-  const counted = pod.containers.filter((one) => one.kind !== "init" && (container ?? one.name) === one.name);
-  return counted.find(({ spec }) => !isGiven(spec))?.name ?? null;
+function fillRequest(pod: PodFacts, type: Resource, rules: readonly LimitRangeRule[]): PodFacts {
+  const fill = (sizes: Resources, others: readonly Resources[]): Resources => {
+    const all = [sizes, ...others].flatMap((one) => [one[`${type}.requests`], one[`${type}.limits`]]);
+    return { ...sizes, [`${type}.requests`]: all.find((amount) => amount !== null) || null };
+  };
+  const defaults = rules.map((rule) => rule.defaults);
+  return {
+    ...pod,
+    podResources: pod.podResources && fill(pod.podResources, []),
+    containers: pod.containers.map((one) => ({ ...one, spec: fill(one.spec, defaults) })),
+  };
 }
 
 function describeAbsentTarget(
