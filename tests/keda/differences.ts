@@ -14,6 +14,10 @@ export const DIFFERENCES = {
     "Names may have 253 characters. KEDA allows 63, and 54 without a name for its HPA: podfit makes no HPA.",
   "target-api":
     "An `apiVersion` or `kind` that no API can have is refused at once. KEDA finds it when it asks for the scale.",
+  "average-value":
+    "A cpu or memory trigger with `AverageValue` needs no request, as in an HPA. KEDA's webhook asks for one.",
+  "metric-type":
+    "A cpu or memory trigger without `metricType` is refused at once. KEDA's webhook accepts it, and its scaler fails.",
   "client-certificates": "TLS client certificates (`tls`) are refused.",
   "custom-mode": "The mode `custom` of `metrics-api` has no effect and is a warning. KEDA refuses it.",
   "oauth": "OAuth is refused.",

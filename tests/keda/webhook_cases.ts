@@ -6,8 +6,33 @@
  * here. Its Deployments without a request have `cpu: 0`; here the request is absent. A Deployment that its test does not need
  * exists here, so that `Ready` depends on the object alone.
  */
-import { applyEdits, type Edits, type Manifest } from "../support/manifests.ts";
+import { applyEdits, type Manifest } from "../support/manifests.ts";
 import type { Difference } from "./differences.ts";
+import {
+  BOTH,
+  CONFIG,
+  CPU,
+  CRON,
+  CRON_AND_PODS,
+  hpa,
+  LIMITS,
+  MEMORY,
+  named,
+  NO_IDLE,
+  ONE_AND_TWO,
+  OTHER_LABELS,
+  OWN_HPA,
+  POD_LEVEL,
+  PODS,
+  STATEFUL,
+  TO_STATEFUL,
+  toFormulaObject,
+  toObject,
+  toZeroObject,
+  TRANSFER,
+  WITH_RESOURCES,
+  workload,
+} from "./webhook_objects.ts";
 
 export interface WebhookCase {
   /** The title of KEDA's test. */
@@ -24,108 +49,10 @@ export interface WebhookCase {
   readonly isFile?: true;
 }
 
-const WORKLOAD = "deployment-name";
-
-const CRON = {
-  type: "cron",
-  metadata: { timezone: "UTC", start: "0 * * * *", end: "1 * * * *", desiredReplicas: "1" },
-};
-const CPU = { type: "cpu", metricType: "Utilization", metadata: { value: "10" } };
-const MEMORY = { type: "memory", metricType: "Utilization", metadata: { value: "10" } };
-const PODS = { type: "kubernetes-workload", metadata: { podSelector: "pod=workload-test", value: "1" } };
-const WITH_RESOURCES = { "spec.triggers": [CRON, CPU, MEMORY] };
-
-const BASE: Manifest = {
-  apiVersion: "keda.sh/v1alpha1",
-  kind: "ScaledObject",
-  metadata: { name: "test-so", creationTimestamp: "2026-11-20T10:00:00Z" },
-  spec: {
-    scaleTargetRef: { name: WORKLOAD, apiVersion: "apps/v1", kind: "Deployment" },
-    idleReplicaCount: 1,
-    minReplicaCount: 5,
-    maxReplicaCount: 10,
-    triggers: [CRON],
-  },
-};
-
-function toObject(edits: Edits = {}): Manifest {
-  return applyEdits(BASE, edits);
-}
-
-const CONFIG = "spec.advanced.horizontalPodAutoscalerConfig";
-const NO_IDLE = { "spec.idleReplicaCount": undefined };
-
-/** From 0 to 5 replicas without an idle count. */
-function toZeroObject(minReplicaCount: number, triggers: readonly unknown[]): Manifest {
-  return toObject({
-    ...NO_IDLE,
-    "spec.minReplicaCount": minReplicaCount,
-    "spec.maxReplicaCount": 5,
-    "spec.cooldownPeriod": 1,
-    "spec.triggers": triggers,
-  });
-}
-
-/** With the triggers of the formula's names. */
-function toFormulaObject(scalingModifiers: Edits, triggers: readonly unknown[]): Manifest {
-  return applyEdits(toZeroObject(0, triggers), { "spec.maxReplicaCount": 10, "spec.advanced": { scalingModifiers } });
-}
-
-function named(trigger: object, name: string): unknown {
-  return { ...trigger, name };
-}
-
-const CRON_AND_PODS = [named(CRON, "cron_trig"), named(PODS, "workload_trig")];
-const ONE_AND_TWO = [named(CRON, "trig_one"), named(PODS, "trig_two")];
-
-type Requests = Readonly<Partial<Record<"cpu" | "memory", string>>>;
-
-const BOTH: Requests = { cpu: "100m", memory: "64Mi" };
-
-/** The workload of the object. */
-function workload(requests: Requests = BOTH, edits: Edits = {}): Manifest {
-  const labels = { test: "test" };
-  const spec = { containers: [{ name: "test", image: "test", resources: { requests } }] };
-  return applyEdits({
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata: { name: WORKLOAD },
-    spec: { replicas: 1, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
-  }, edits);
-}
-
-const STATEFUL = { kind: "StatefulSet" };
-const TO_STATEFUL = { "spec.scaleTargetRef.kind": "StatefulSet" };
-const POD_LEVEL = "spec.template.spec.resources";
-const LIMITS = "spec.template.spec.containers.0.resources.limits";
-const OTHER_LABELS = { "spec.selector.matchLabels.test": "other", "spec.template.metadata.labels.test": "other" };
-
-function hpa(name: string, edits: Edits = {}): Manifest {
-  return applyEdits({
-    apiVersion: "autoscaling/v2",
-    kind: "HorizontalPodAutoscaler",
-    metadata: { name },
-    spec: {
-      scaleTargetRef: { name: WORKLOAD, apiVersion: "apps/v1", kind: "Deployment" },
-      minReplicas: 5,
-      maxReplicas: 10,
-      metrics: [{ type: "Resource", resource: { name: "cpu", target: { type: "AverageValue", averageValue: "30" } } }],
-    },
-  }, edits);
-}
-
-const OWN_HPA = hpa("test-so-hpa", {
-  "metadata.ownerReferences": [{
-    apiVersion: "keda.sh/v1alpha1",
-    kind: "ScaledObject",
-    name: "test-so",
-    uid: "test-so",
-  }],
-});
-const TRANSFER = { "metadata.annotations": { "scaledobject.keda.sh/transfer-hpa-ownership": "true" } };
 const OWNED = "replicas-owned spec.scaleTargetRef";
 const MODIFIERS = "spec.advanced.scalingModifiers";
 const [NO_CPU, NO_MEMORY] = ["request-missing spec.triggers[1]", "request-missing spec.triggers[2]"];
+const AMOUNT = { ...CPU, metricType: "AverageValue" };
 const FALLBACK = { failureThreshold: 3, replicas: 6 };
 
 type Rest = Partial<Omit<WebhookCase, "test" | "isAccepted" | "object">>;
@@ -245,7 +172,7 @@ const COUNTS: readonly WebhookCase[] = [
   accepts(
     "shouldn't validate the so creation when the fallback is configured and only cpu/memory triggers are used.",
     toObject({
-      "spec.triggers": [CRON, { ...CPU, metricType: "AverageValue" }, { ...MEMORY, metricType: "AverageValue" }],
+      "spec.triggers": [CRON, AMOUNT, { ...MEMORY, metricType: "AverageValue" }],
       "spec.fallback": FALLBACK,
     }),
   ),
@@ -585,11 +512,20 @@ export const WEBHOOK_CASES: readonly WebhookCase[] = [
   ...WARNINGS,
 ];
 
-/** What a test means and does not reach, because its object has a cron trigger too. */
+/** What tests mean and do not reach, and what they do not look at. */
 export const MEANT_CASES: readonly WebhookCase[] = [
   refuses(
     "a fallback with only cpu and memory triggers",
     toObject({ "spec.triggers": [CPU, MEMORY], "spec.fallback": FALLBACK }),
     ["invalid spec.fallback"],
+  ),
+  refuses("a cpu trigger with AverageValue and no request", toObject({ "spec.triggers": [CRON, AMOUNT] }), [], {
+    others: [workload({})],
+    differs: "average-value",
+  }),
+  accepts(
+    "a cpu trigger without metricType",
+    toObject({ "spec.triggers": [CRON, { type: "cpu", metadata: { value: "10" } }] }),
+    { findings: ["invalid spec.triggers[1].metricType"], differs: "metric-type" },
   ),
 ];
