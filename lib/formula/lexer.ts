@@ -3,6 +3,7 @@
  *
  * Strings are refused here already: a formula computes with numbers.
  */
+import { parseGoFloat } from "../units/numbers.ts";
 import { quote } from "../units/untrusted.ts";
 import { FormulaError } from "./syntax.ts";
 
@@ -122,12 +123,10 @@ export function parseLiteral(text: string): bigint | number {
   const plain = text.replaceAll("_", "").toLowerCase();
   const isInteger = /^(?:0x[0-9a-f]+|0b[01]+|0o[0-7]+|[0-9]+)$/.test(plain);
   if (isInteger) return parseInteger(plain, text);
-  const value = FLOAT.test(plain) ? Number(plain) : NaN;
-  if (!Number.isFinite(value)) throw new FormulaError(`${quote(text)} is not a number`);
+  const value = parseGoFloat(plain);
+  if (value === null) throw new FormulaError(`${quote(text)} is not a number`);
   return value;
 }
-
-const FLOAT = /^(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?$/;
 
 const MAX_INTEGER = 2n ** 63n - 1n;
 

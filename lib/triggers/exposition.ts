@@ -52,7 +52,8 @@ const TYPES = ["counter", "gauge", "summary", "untyped", "histogram", "gauge_his
 
 const PLAIN_TYPES = ["counter", "gauge", "untyped"];
 
-const COMMENT = /^[ \t]*#[ \t]*(HELP|TYPE)[ \t]+([a-zA-Z_:][a-zA-Z0-9_:]*|"(?:[^"\\]|\\.)*")(?:[ \t]+(.*))?$/;
+/** A dot would not match every character, and then the spaces before it would be tried one by one. */
+const COMMENT = /^[ \t]*#[ \t]*(HELP|TYPE)[ \t]+([a-zA-Z_:][a-zA-Z0-9_:]*|"(?:[^"\\]|\\[^])*")(?:[ \t]+([^]*))?$/;
 
 const HEAD = /[ \t]*([a-zA-Z_:][a-zA-Z0-9_:]*)?[ \t]*(\{)?/y;
 

@@ -207,7 +207,8 @@ function findInJson(text: string, valueLocation: string): ValueResult {
 const MAX_YAML_BYTES = 16 * 1024;
 
 const TOO_MUCH_YAML =
-  "the answer has more than 16 KiB of YAML, or more than 1000 lines, fields and values; ask for less, or use format json";
+  "the answer has more than 16 KiB of YAML, more than 1000 lines, fields and values, or long lines that begin with " +
+  "many spaces; ask for less, or use format json";
 
 function findInYaml(text: string, valueLocation: string): ValueResult {
   const isTooLong = new TextEncoder().encode(text).length > MAX_YAML_BYTES;

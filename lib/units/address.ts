@@ -77,8 +77,12 @@ interface Range {
   readonly bits: number;
 }
 
+/** With the zone: 45 characters are an address, and 15 are the name of an interface. */
+const MAX_IP_LENGTH = 64;
+
 /** Returns the bytes of an address, without brackets; `null` for everything else. Never throws. */
 export function parseIp(text: string): Ip | null {
+  if (text.length > MAX_IP_LENGTH) return null;
   if (/^\d{1,3}(\.\d{1,3}){3}$/.test(text)) {
     const bytes = text.split(".").map(Number);
     return bytes.every((byte) => byte <= 255) ? bytes : null;

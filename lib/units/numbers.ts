@@ -7,11 +7,12 @@
 
 /**
  * strconv.ParseFloat(text, 64): also `.5`, `+5`, `inf`, `NaN`. Returns `null` for other texts and for numbers beyond a
- * double. Stricter than Go: also `null` for hexadecimal numbers and underscores.
+ * double. Stricter than Go: also `null` for hexadecimal numbers, underscores and more than 1,100 characters.
  * https://pkg.go.dev/strconv
  * Clauses: R15.
  */
 export function parseGoFloat(text: string): number | null {
+  if (text.length > MAX_FLOAT_LENGTH) return null;
   if (DECIMAL.test(text)) return toFinite(Number(text));
   const [, sign, word] = /^([+-]?)(inf|infinity|nan)$/i.exec(text) ?? [];
   if (word === undefined) return null;
@@ -55,7 +56,10 @@ const MAX_LENGTH = 64;
 
 const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
 
-const DECIMAL = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
+/** The exact value of a double has at most 1,075 digits after the point. */
+const MAX_FLOAT_LENGTH = 1100;
+
+const DECIMAL = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 
 function toFinite(value: number): number | null {
   return Number.isFinite(value) ? value : null;

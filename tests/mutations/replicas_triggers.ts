@@ -141,6 +141,14 @@ export const REPLICAS_TRIGGERS: Mutations = {
         "parseLocatedValue() takes 1,000 lines, fields and values of YAML and no more, so that no answer is slow (R13, R15)",
     },
     {
+      breaks: "takes YAML with long lines that begin with many spaces",
+      in: "findExcess",
+      find: "foldSteps += blanks;",
+      replace: "",
+      test:
+        "parseLocatedValue() refuses long lines of YAML that begin with many spaces, as each space costs a look at the line (R13, R15)",
+    },
+    {
       breaks: "takes YAML that stands for more than is written",
       in: "parsePlain",
       find: "UNTRUSTED_RULES",

@@ -38,9 +38,14 @@ const costly: readonly [sentence: string, text: string, why: string][] = [
   ["lists in lists", "[".repeat(101) + "]".repeat(101), "nested more than 100 levels deep at line 1"],
   ["objects in objects", "{a: ".repeat(101) + "1" + "}".repeat(101), "nested more than 100 levels deep at line 1"],
   ["very many lists in lists", "[".repeat(100_000) + "]".repeat(100_000), "resource exhaustion at line 1"],
-  ["very many lists that do not end", "[".repeat(600_000), "more than 500000 lines, fields and values; split it"],
+  ["very many lists that do not end", "[".repeat(600_000), "more than 500000 lines, fields and values"],
   ["very many commas", `[${",".repeat(600_000)}]`, "more than 500000 lines, fields and values"],
   ["very many lines", "a\n".repeat(600_000), "more than 500000 lines, fields and values"],
+  [
+    "a long line that begins with very many spaces",
+    `a: x\n${" ".repeat(100_000)}y`,
+    "long lines that begin with many spaces; split it",
+  ],
   ["very many odd escapes", `"${"\\q".repeat(600_000)}"`, "more than 500000 lines, fields and values"],
 ];
 for (const [sentence, text, why] of costly) {

@@ -79,6 +79,7 @@ Deno.test("parseExposition() refuses a text with a malformed line before the ser
     'a{"b"} 1',
     "# TYPE a unheard",
     "# TYPE jobs gauge\n# TYPE jobs gauge",
+    "# HELP jobs a\u2028b\n# HELP jobs c",
     "a 1\r2",
     "<html>SECRET</html>",
   ];

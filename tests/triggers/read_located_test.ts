@@ -100,13 +100,14 @@ for (const [what, text] of Object.entries(HOSTILE_YAML)) {
 }
 
 const TOO_MUCH_YAML =
-  "the answer has more than 16 KiB of YAML, or more than 1000 lines, fields and values; ask for less, or use format json";
+  "the answer has more than 16 KiB of YAML, more than 1000 lines, fields and values, or long lines that begin with " +
+  "many spaces; ask for less, or use format json";
 
 Deno.test("parseLocatedValue() takes 16 KiB of YAML and no more, counted in bytes, and what looks like aliases in texts (R13, R15)", () => {
   const read = (text: string) => parseLocatedValue(text, { format: "yaml", valueLocation: "v" });
   const ok = { ok: true, value: 3 } as const;
-  assertEquals(read("v: 3\n".padEnd(16 * 1024)), ok);
-  assertEquals(read("v: 3\n".padEnd(16 * 1024 + 1)), { ok: false, cause: TOO_MUCH_YAML });
+  assertEquals(read("v: 3\n# ".padEnd(16 * 1024, "x")), ok);
+  assertEquals(read("v: 3\n# ".padEnd(16 * 1024 + 1, "x")), { ok: false, cause: TOO_MUCH_YAML });
   assertEquals(read(`v: 3\na: ${"é".repeat(10_000)}\n`), { ok: false, cause: TOO_MUCH_YAML });
   assertEquals(read("v: 3\na: 'R&D * <<'\nb: 2 * 3 & 4\n"), ok);
 });
@@ -121,4 +122,15 @@ Deno.test("parseLocatedValue() takes 1,000 lines, fields and values of YAML and 
     const excess = { ok: false, cause: TOO_MUCH_YAML } as const;
     assertEquals(read(`v: 3\n${unit.repeat(1000)}`), excess, `1,000 times ${JSON.stringify(unit)}`);
   }
+});
+
+Deno.test("parseLocatedValue() refuses long lines of YAML that begin with many spaces, as each space costs a look at the line (R13, R15)", () => {
+  const read = (text: string) => parseLocatedValue(text, { format: "yaml", valueLocation: "v" });
+  const [ok, excess] = [{ ok: true, value: 3 }, { ok: false, cause: TOO_MUCH_YAML }] as const;
+  const line = (spaces: number, length: number) => `v: 3\na: x\n${" ".repeat(spaces).padEnd(length, "y")}\n`;
+  assertEquals(read(line(200, 16_000)), ok, "as deep as lists may be nested");
+  assertEquals(read(line(8000, 16_000)), excess);
+  assertEquals(read(`queue:? \n  length:5\n${" ".repeat(8000)}0a: >`), excess);
+  assertEquals(read(`v: 3\na: "x\n${"\t".repeat(16_000)}"\n`), excess);
+  assertEquals(read(`v: 3\n${`a: x\n${" ".repeat(1000)}y\n`.repeat(12)}`), excess, "many such lines");
 });

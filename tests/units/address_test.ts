@@ -58,7 +58,20 @@ Deno.test("parseIp() takes addresses and nothing else", () => {
   assertEquals(parseIp("::1"), [...Array(15).fill(0), 1]);
   assertEquals(parseIp("1::"), [0, 1, ...Array(14).fill(0)]);
   assertEquals(parseIp("1:2:3:4:5:6:7:8"), [0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 8]);
-  for (const text of ["", "256.0.0.1", "1.2.3", "a:b", "localhost", ":::", "1::2::3", "10.0.0.0/8", "::1]/x[::1"]) {
+  for (
+    const text of [
+      "",
+      "256.0.0.1",
+      "1.2.3",
+      "a:b",
+      "localhost",
+      ":::",
+      "1::2::3",
+      "10.0.0.0/8",
+      "::1]/x[::1",
+      `::1%${"x".repeat(61)}`,
+    ]
+  ) {
     assertEquals(parseIp(text), null, text);
   }
 });

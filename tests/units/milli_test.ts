@@ -98,6 +98,8 @@ Deno.test("numbers in texts are JSON numbers or what strconv reads, and nothing 
     null,
   ]);
   assert(Number.isNaN(parseGoFloat("NaN")) && parseGoFloat("-nan") === null);
+  const third = (length: number) => parseGoFloat("0.".padEnd(length, "3"));
+  assertEquals([third(1100), third(1101)], [1 / 3, null], "no double needs more digits");
   assertEquals(
     ["+5", "007", "2147483647", "2147483648", "-2147483648", "5.0", ""].map((text) => parseGoInteger(text, 32)),
     [5n, 7n, 2_147_483_647n, null, -2_147_483_648n, null, null],

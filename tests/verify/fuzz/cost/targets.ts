@@ -24,7 +24,9 @@ import {
   parsePrometheusAnswer,
 } from "../../../../lib/triggers/http_trigger.ts";
 import { parseCron } from "../../../../lib/units/cron.ts";
+import { parseHostRule } from "../../../../lib/units/address.ts";
 import { parseResizeEntries } from "../../../../lib/units/managed_fields.ts";
+import { parseGoFloat, parseGoInteger, parseJsonNumber } from "../../../../lib/units/numbers.ts";
 import { parseAmount } from "../../../../lib/units/quantity.ts";
 import { parseSelector, parseSelectorText } from "../../../../lib/units/selector.ts";
 import { parseDuration, parseTime } from "../../../../lib/units/time.ts";
@@ -56,6 +58,9 @@ const OBJECT = 1.5 * MIB;
 const JSON_TOKENS = [",", "{}", "[]", '"', ":", "0", "1e308", "null", '"#"', '"x#":', "\\\\", "\\u0000", "é", "#"];
 const TEXT_TOKENS = [
   " ",
+  "\u2028",
+  "%",
+  "x",
   "\t",
   "\n",
   ",",
@@ -265,6 +270,20 @@ export const COST_TARGETS: readonly CostTarget[] = [
     run: (text) => [parseDuration(text), parseTime(text)],
   },
   {
+    name: "floats",
+    legal: OBJECT,
+    seeds: frames(["0", "1", ".", "e", "-", "_"], [["", ""], ["1.", "x"], [".", "e"], ["1e", "."], ["", "x"]]),
+    tokens: TEXT_TOKENS,
+    run: (text) => [parseGoFloat(text), parseJsonNumber(text), parseGoInteger(text, 64)],
+  },
+  {
+    name: "hosts",
+    legal: OBJECT,
+    seeds: frames(["a", "a.", "%", ":", "[", "1.", "/"], [["", ""], ["", "\n"], ["*.", ":1"], ["[", "]:1"]]),
+    tokens: TEXT_TOKENS,
+    run: (text) => parseHostRule(text),
+  },
+  {
     name: "schedules",
     legal: OBJECT,
     seeds: frames(["1,", "0-59,", "*/2,", "1-2/3,", " ", "L", "#"], [["", " * * * *"], ["0 8 ", " * *"], ["", ""]]),
@@ -308,17 +327,23 @@ export const COST_TARGETS: readonly CostTarget[] = [
   {
     name: "answers-exposition",
     legal: DEFAULT_MAX_ANSWER_BYTES,
-    seeds: frames(["a# 1\n", 'a{b="#"} 1\n', 'b#="c",', "# TYPE a# counter\n", "\n", " ", "\\\\"], [["", ""], [
-      'zz{a="',
-      '"} 1\n',
-    ], ["zz{", "} 1\n"]]),
+    seeds: frames(["a# 1\n", 'a{b="#"} 1\n', 'b#="c",', "# TYPE a# counter\n", "\n", " ", "\\\\", "1"], [
+      ["", ""],
+      ['zz{a="', '"} 1\n'],
+      ["zz{", "} 1\n"],
+      ["zz 1", "x\n"],
+      ["# HELP a ", "\u2028"],
+    ]),
     tokens: TEXT_TOKENS,
     run: located("prometheus", 'zz{a="b"}'),
   },
   {
     name: "answers-prometheus",
     legal: DEFAULT_MAX_ANSWER_BYTES,
-    seeds: listJsonPatterns(ANSWER),
+    seeds: [
+      ...listJsonPatterns(ANSWER),
+      { open: JSON.stringify(ANSWER).replace(/"2".*/, '"'), unit: "1", close: 'x"]}]}}' },
+    ],
     tokens: JSON_TOKENS,
     run: (text) => parsePrometheusAnswer(text, { ignoresNullValues: true }),
   },
