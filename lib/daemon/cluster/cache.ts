@@ -113,9 +113,9 @@ export class ClusterCache {
     if (this.#workloads.remove(facts)) this.#rematchTargeting([facts]);
   }
 
-  /** `all`: every workload of the kind in the namespace, `null` = in all namespaces. */
-  replaceWorkloads(scope: WorkloadScope, all: readonly WorkloadFacts[]): void {
-    this.#rematchTargeting(this.#workloads.replace(scope, all));
+  /** `all`: every workload of the kind in the namespace, `null` = in all namespaces. Each step changes some of them. */
+  *replaceWorkloads(scope: WorkloadScope, all: readonly WorkloadFacts[]): Generator<void> {
+    for (const changed of this.#workloads.replace(scope, all)) yield this.#rematchTargeting(changed);
   }
 
   /** Returns the selector of a workload's pods; `null` if the workload does not exist or its selector is invalid. */
@@ -143,6 +143,7 @@ export class ClusterCache {
    */
   replacePods(namespace: string | null, all: readonly PodFacts[]): Iterable<unknown> {
     return replaceAllObjects({ known: this.#pods.listWithin(namespace), all }, {
+      toKey: ({ uid }) => uid,
       set: (pod) => {
         const before = this.#pods.find(pod.namespace, pod.uid);
         if (before === null || !isSameVersion(before, pod)) this.setPod(pod);

@@ -15,6 +15,7 @@ import {
   type Resources,
 } from "../../units/resources.ts";
 import type { NodeFacts } from "./facts.ts";
+import { replaceAllObjects } from "./tables.ts";
 
 interface NodeHeadroomOptions {
   readonly nodes: ReadonlyMap<string, Pick<NodeFacts, "allocatable">>;
@@ -185,42 +186,48 @@ export class NamespaceLimitsCache {
 
   /** Returns the limits; `null` = none are known. It is the same object until something changes. */
   find(namespace: string): NamespaceLimits | null {
-    return this.#limits.get(namespace) ?? null;
+    const rules = this.#rules.get(namespace);
+    if (rules === undefined) return null;
+    const limits = this.#limits.get(namespace) ?? toLimits([...rules.values()]);
+    this.#limits.set(namespace, limits);
+    return limits;
   }
 
   set(rule: NamespaceRule): void {
     const rules = this.#rules.get(rule.namespace) ?? new Map<string, NamespaceRule>();
     this.#rules.set(rule.namespace, rules.set(toRuleKey(rule), rule));
-    this.#compute(rule.namespace);
+    this.#limits.delete(rule.namespace);
   }
 
   remove(rule: Pick<NamespaceRule, "kind" | "namespace" | "name">): void {
-    this.#rules.get(rule.namespace)?.delete(toRuleKey(rule));
-    this.#compute(rule.namespace);
+    const rules = this.#rules.get(rule.namespace);
+    rules?.delete(toRuleKey(rule));
+    if (rules?.size === 0) this.#rules.delete(rule.namespace);
+    this.#limits.delete(rule.namespace);
   }
 
-  /** `all`: every rule of the kind in the namespace, `null` = in all namespaces. */
+  /**
+   * `all`: every rule of the kind in the namespace, `null` = in all namespaces. Each step of the result changes one
+   * rule.
+   */
   replace(
     { kind, namespace }: { readonly kind: NamespaceRule["kind"]; readonly namespace: string | null },
     all: readonly NamespaceRule[],
-  ): void {
-    for (const [name, rules] of this.#rules) {
-      if (namespace !== null && name !== namespace) continue;
-      for (const rule of [...rules.values()]) if (rule.kind === kind) this.remove(rule);
-    }
-    for (const rule of all) this.set(rule);
+  ): Iterable<unknown> {
+    const known = [...this.#rules].flatMap(([place, rules]) =>
+      namespace === null || place === namespace ? [...rules.values()].filter((rule) => rule.kind === kind) : []
+    );
+    return replaceAllObjects({ known, all }, {
+      toKey: (rule) => `${rule.namespace}/${rule.name}`,
+      set: (rule) => this.set(rule),
+      remove: (rule) => this.remove(rule),
+    });
   }
+}
 
-  #compute(namespace: string): void {
-    const rules = [...this.#rules.get(namespace)?.values() ?? []];
-    if (rules.length === 0) {
-      this.#rules.delete(namespace);
-      this.#limits.delete(namespace);
-      return;
-    }
-    const ranges = rules.flatMap((rule) => rule.ranges);
-    this.#limits.set(namespace, { ranges, quota: rules.map(({ left }) => left).reduce(pickTighter, NO_RESOURCES) });
-  }
+function toLimits(rules: readonly NamespaceRule[]): NamespaceLimits {
+  const ranges = rules.flatMap((rule) => rule.ranges);
+  return { ranges, quota: rules.map(({ left }) => left).reduce(pickTighter, NO_RESOURCES) };
 }
 
 function pickTighter(a: Resources, b: Resources): Resources {

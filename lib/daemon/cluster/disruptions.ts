@@ -186,6 +186,7 @@ export class Disruptions {
       namespace === null || place === namespace ? [...rows.values()].map(({ facts }) => facts) : []
     );
     return replaceAllObjects({ known, all }, {
+      toKey: ({ uid }) => uid,
       set: (one) => this.setBudget(one),
       remove: (one) => this.removeBudget(one),
     });

@@ -47,7 +47,7 @@ import { parsePod } from "./parse_pod.ts";
 import { createLimitedSource, Readmissions, type Seen } from "./limited_source.ts";
 import { type ObjectEntry, ObjectLimits } from "./object_limits.ts";
 import { limitScaledObject, type ScaledObjectCache } from "./scaled_objects.ts";
-import { WORKLOAD_KINDS, WORKLOAD_PLURALS } from "./tables.ts";
+import { replaceAllObjects, WORKLOAD_KINDS, WORKLOAD_PLURALS } from "./tables.ts";
 
 export interface WatchesOptions extends SourceTargets {
   readonly origin: string;
@@ -102,7 +102,7 @@ export class Watches {
         if (isForbidden) return;
         isForbidden = true;
         source.listing?.begin();
-        for (const _ of source.replaceAll([]) ?? []);
+        for (const _ of source.replaceAll([]));
         this.#freshness.forget(source);
         return log.info(`Not watched, because the right is missing: ${source.without ?? "podfit relies on refusals"}`, {
           resource,
@@ -143,8 +143,8 @@ export class Watches {
       metrics.watchEvent({ resource, type: event.kind });
       if (event.kind === "listed") {
         isForbidden = false;
-        const steps = slice.measure(() => source.replaceAll(event.objects)?.[Symbol.iterator]());
-        while (steps !== undefined && slice.measure(() => steps.next()).done !== true) {
+        const steps = slice.measure(() => source.replaceAll(event.objects)[Symbol.iterator]());
+        while (slice.measure(() => steps.next()).done !== true) {
           if (slice.isOver) await slice.wait();
         }
         recordSync();
@@ -171,8 +171,8 @@ export interface WatchSource<T> extends WatchedList {
   readonly listing?: { readonly begin: () => void; readonly add: (object: T) => void };
   /** The objects that begin to count, and have to be fetched; of limited kinds only. */
   readonly waiting?: Lanes<ObjectEntry>;
-  /** May return steps that still have to be done. The event loop may turn between them. */
-  readonly replaceAll: (objects: readonly T[]) => Iterable<unknown> | void;
+  /** Returns the steps that have to be done. The event loop may turn between them. */
+  readonly replaceAll: (objects: readonly T[]) => Iterable<unknown>;
   readonly set: (object: T) => void;
   readonly remove: (object: T) => void;
 }
@@ -238,28 +238,26 @@ function listSources(options: SourceTargets, counted: ObjectLimits): readonly Wa
 }
 
 function nodeSource({ nodes, headroom, scope }: SourceTargets): WatchSource<NodeFacts> {
+  const set = (node: NodeFacts) => {
+    const before = nodes.get(node.name);
+    nodes.set(node.name, node);
+    headroom.moveNode(node.name, before);
+  };
+  const remove = ({ name }: NodeFacts) => {
+    const before = nodes.get(name);
+    nodes.delete(name);
+    headroom.moveNode(name, before);
+  };
   return {
     resource: "nodes",
     namespace: null,
     path: "/api/v1/nodes",
     fieldSelector: scope.node === null ? null : `metadata.name=${scope.node}`,
     project: (object) => parseNode(object as Node),
-    replaceAll(all) {
-      const before = new Map(nodes);
-      nodes.clear();
-      for (const node of all) nodes.set(node.name, node);
-      for (const name of new Set([...before.keys(), ...nodes.keys()])) headroom.moveNode(name, before.get(name));
-    },
-    set(node) {
-      const before = nodes.get(node.name);
-      nodes.set(node.name, node);
-      headroom.moveNode(node.name, before);
-    },
-    remove(node) {
-      const before = nodes.get(node.name);
-      nodes.delete(node.name);
-      headroom.moveNode(node.name, before);
-    },
+    replaceAll: (all) =>
+      replaceAllObjects({ known: [...nodes.values()], all }, { toKey: ({ name }) => name, set, remove }),
+    set,
+    remove,
   };
 }
 

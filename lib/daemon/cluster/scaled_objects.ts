@@ -114,6 +114,7 @@ export class ScaledObjectCache {
   /** `all`: every HPA of the namespace, `null` = of all namespaces. Each step of the result changes one HPA. */
   replaceHpas(namespace: string | null, all: readonly HpaFacts[]): Iterable<unknown> {
     return replaceAllObjects({ known: this.#hpas.listWithin(namespace), all }, {
+      toKey: ({ uid }) => uid,
       set: (one) => this.setHpa(one),
       remove: (one) => this.removeHpa(one),
     });

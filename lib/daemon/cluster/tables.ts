@@ -43,16 +43,22 @@ export class Table<T> {
   }
 }
 
+interface ObjectTable<T> {
+  readonly toKey: (one: T) => string;
+  readonly set: (one: T) => void;
+  readonly remove: (one: T) => void;
+}
+
 /**
  * Updates a cache from a complete list: removes the known objects that are not in `all`, then sets all of it. Yields
  * after each object, so that the event loop may turn.
  */
-export function* replaceAllObjects<T extends { readonly uid: string }>(
+export function* replaceAllObjects<T>(
   { known, all }: { readonly known: readonly T[]; readonly all: readonly T[] },
-  { set, remove }: { readonly set: (one: T) => void; readonly remove: (one: T) => void },
+  { toKey, set, remove }: ObjectTable<T>,
 ): Generator<void> {
-  const uids = new Set(all.map(({ uid }) => uid));
-  for (const one of known) if (!uids.has(one.uid)) yield remove(one);
+  const keys = new Set(all.map(toKey));
+  for (const one of known) if (!keys.has(toKey(one))) yield remove(one);
   for (const one of all) yield set(one);
 }
 
@@ -65,6 +71,9 @@ export const WORKLOAD_PLURALS: Readonly<Record<WorkloadKind, string>> = {
 
 /** The kinds that a target may have. */
 export const WORKLOAD_KINDS = Object.keys(WORKLOAD_PLURALS) as readonly WorkloadKind[];
+
+/** Their autoscalers are searched once for all of them. */
+const WORKLOADS_PER_STEP = 100;
 
 /** The part that one list covers; namespace `null` = all. */
 export interface WorkloadScope {
@@ -92,14 +101,18 @@ export class Workloads {
     return this.#all.delete(toWorkloadKey(facts));
   }
 
-  /** Returns the workloads that were removed, added or changed. */
-  replace({ kind, namespace }: WorkloadScope, all: readonly WorkloadFacts[]): readonly WorkloadFacts[] {
-    const known = new Set(all.map(toWorkloadKey));
+  /** Takes WORKLOADS_PER_STEP at a time, and yields those of them that were removed, added or changed. */
+  *replace({ kind, namespace }: WorkloadScope, all: readonly WorkloadFacts[]): Generator<readonly WorkloadFacts[]> {
+    const listed = new Set(all.map(toWorkloadKey));
     const gone = [...this.#all.values()].filter((one) =>
-      one.kind === kind && (namespace === null || one.namespace === namespace) && !known.has(toWorkloadKey(one))
+      one.kind === kind && (namespace === null || one.namespace === namespace) && !listed.has(toWorkloadKey(one))
     );
-    for (const one of gone) this.remove(one);
-    return [...gone, ...all.filter((one) => this.set(one))];
+    const each = [...gone, ...all];
+    for (let at = 0; at < each.length; at += WORKLOADS_PER_STEP) {
+      yield each.slice(at, at + WORKLOADS_PER_STEP).filter((one) =>
+        listed.has(toWorkloadKey(one)) ? this.set(one) : this.remove(one)
+      );
+    }
   }
 
   /** Returns `null` if there is none of that name. */

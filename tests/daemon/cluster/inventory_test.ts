@@ -3,6 +3,7 @@ import type { PodFacts } from "../../../lib/model/pod.ts";
 import type { Autoscaler } from "../../../lib/model/autoscaler.ts";
 import type { AutoscalerFacts, WorkloadFacts } from "../../../lib/daemon/cluster/facts.ts";
 import { ClusterCache } from "../../../lib/daemon/cluster/cache.ts";
+import type { WorkloadScope } from "../../../lib/daemon/cluster/tables.ts";
 import { parseSelector, type Selector } from "../../../lib/units/selector.ts";
 import { container, pod, policy } from "../../support/builders.ts";
 import { toAutoscalerFacts } from "../../support/status_sources.ts";
@@ -209,11 +210,14 @@ Deno.test("replaceWorkloads() takes the list for all there is of its kind, and t
   const { inventory } = book;
   const target = { kind: "deployment", name: "api" } as const;
   inventory.setAutoscaler(autoscaler({ name: "api", target }));
-  inventory.replaceWorkloads({ kind: "daemonset", namespace: null }, []);
+  const replace = (scope: WorkloadScope, all: readonly WorkloadFacts[]) => {
+    for (const _ of inventory.replaceWorkloads(scope, all));
+  };
+  replace({ kind: "daemonset", namespace: null }, []);
   assertEquals(book.take(), []);
-  inventory.replaceWorkloads({ kind: "deployment", namespace: "shop" }, [workload(), workload({ name: "api" })]);
+  replace({ kind: "deployment", namespace: "shop" }, [workload(), workload({ name: "api" })]);
   assertEquals(book.take(), ["web-1: api web"]);
-  inventory.replaceWorkloads({ kind: "deployment", namespace: null }, [workload({ name: "api" })]);
+  replace({ kind: "deployment", namespace: null }, [workload({ name: "api" })]);
   assertEquals(book.take(), ["web-1: api"]);
 });
 

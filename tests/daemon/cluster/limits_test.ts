@@ -1,5 +1,5 @@
 /** Limit ranges, quotas and versions, read at the edge (L32, L33). */
-import { assertEquals } from "#assert";
+import { assert, assertEquals } from "#assert";
 import { NamespaceLimitsCache, parseLimitRange, parseQuota } from "../../../lib/daemon/cluster/capacity.ts";
 import { lowersMemoryLimits } from "../../../lib/daemon/cluster/observer.ts";
 import { MI, resources } from "../../support/builders.ts";
@@ -57,20 +57,23 @@ Deno.test("parseQuota() leaves a quota with scopes to its refusal (L32)", () => 
 
 Deno.test("Namespaces gives a namespace all its ranges and the tightest of its quotas (L32)", () => {
   const namespaces = new NamespaceLimitsCache();
+  const replace = (...given: Parameters<typeof namespaces.replace>) => {
+    for (const _ of namespaces.replace(...given));
+  };
   const quota = (name: string, cpu: string) =>
     parseQuota({ metadata: { namespace: "shop", name }, status: { hard: { cpu }, used: { cpu: "0" } } });
   const range = parseLimitRange({ metadata, spec: { limits: [{ type: "Container", max: { cpu: "1" } }] } });
   assertEquals(namespaces.find("shop"), null);
   namespaces.set(range);
-  namespaces.replace({ kind: "quota", namespace: null }, [quota("a", "2"), quota("b", "1")]);
+  replace({ kind: "quota", namespace: null }, [quota("a", "2"), quota("b", "1")]);
   assertEquals(namespaces.find("shop"), { ranges: range.ranges, quota: resources({ "cpu.requests": 1000 }) });
   namespaces.remove(quota("b", "1"));
   assertEquals(namespaces.find("shop")?.quota["cpu.requests"], 2000);
-  namespaces.replace({ kind: "limitRange", namespace: "shop" }, []);
+  replace({ kind: "limitRange", namespace: "shop" }, []);
   assertEquals(namespaces.find("shop")?.ranges, []);
-  namespaces.replace({ kind: "quota", namespace: "other" }, []);
+  replace({ kind: "quota", namespace: "other" }, []);
   assertEquals(namespaces.find("shop")?.quota["cpu.requests"], 2000);
-  namespaces.replace({ kind: "quota", namespace: null }, []);
+  replace({ kind: "quota", namespace: null }, []);
   assertEquals(namespaces.find("shop"), null);
 });
 
@@ -86,4 +89,27 @@ Deno.test("lowersMemoryLimits() needs API server and kubelet of 1.34; an unknown
     [["main", "v1.34.0-rc.1"], true],
   ];
   for (const [versions, expected] of rows) assertEquals(lowersMemoryLimits(...versions), expected, versions.join());
+});
+
+Deno.test("a new list of quotas changes them one by one, and none is missing meanwhile (L32)", () => {
+  const namespaces = new NamespaceLimitsCache();
+  const quota = (namespace: string, cpu: string) =>
+    parseQuota({ metadata: { namespace, name: "quota" }, status: { hard: { cpu }, used: { cpu: "0" } } });
+  for (const namespace of ["a", "b", "gone"]) namespaces.set(quota(namespace, "1"));
+  const left = () => ["a", "b", "gone"].map((one) => namespaces.find(one)?.quota["cpu.requests"]);
+  const seen = [left()];
+  for (const _ of namespaces.replace({ kind: "quota", namespace: null }, [quota("a", "2"), quota("b", "2")])) {
+    seen.push(left());
+  }
+  assertEquals(seen, [[1000, 1000, 1000], [1000, 1000, undefined], [2000, 1000, undefined], [2000, 2000, undefined]]);
+});
+
+Deno.test("NamespaceLimitsCache gives the same object until something changes", () => {
+  const namespaces = new NamespaceLimitsCache();
+  const rule = parseLimitRange({ metadata, spec: { limits: [{ type: "Container", max: { cpu: "1" } }] } });
+  namespaces.set(rule);
+  const before = namespaces.find("shop");
+  assert(before !== null && before === namespaces.find("shop"));
+  namespaces.set(rule);
+  assert(before !== namespaces.find("shop"));
 });

@@ -4,10 +4,10 @@
  */
 import { assert, assertEquals } from "#assert";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
-import { createObserver } from "../../../lib/daemon/cluster/observer.ts";
+import { createObserver, type Observer } from "../../../lib/daemon/cluster/observer.ts";
 import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
-import { autoscalerObject, type Json, podObject } from "../../support/api_objects.ts";
+import { autoscalerObject, deploymentObject, type Json, nodeObject, podObject } from "../../support/api_objects.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 
 const AUTOSCALERS = "/apis/keda.kedify.io/v1alpha1/podresourceautoscalers";
@@ -46,6 +46,21 @@ class WorkClock extends VirtualClock {
   }
 }
 
+/** Each look at the time takes a millisecond, so few steps of a list fit into one turn. */
+class StepClock extends WorkClock {
+  beforeTurn = () => {};
+
+  override monotonic(): number {
+    this.add(WORK_PER_MS);
+    return super.monotonic();
+  }
+
+  override sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (ms === 0) this.beforeTurn();
+    return super.sleep(ms, signal);
+  }
+}
+
 function turnOnce(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
 }
@@ -68,8 +83,7 @@ async function countParsed(clock: WorkClock, call: () => Promise<void>): Promise
 }
 
 /** Starts an observer whose API server lists these objects. `send` sends events in one chunk. */
-function start(lists: Readonly<Record<string, readonly Json[]>>) {
-  const clock = new WorkClock();
+function start(lists: Readonly<Record<string, readonly Json[]>>, clock = new WorkClock()) {
   const streams = new Map<string, ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>>();
   const transport = (request: Request) => {
     const { pathname, searchParams } = new URL(request.url);
@@ -181,6 +195,55 @@ Deno.test("a list of 2,000 pods is matched in many turns of the event loop", asy
   assertEquals([run.observer.cache.trackedPods.size, run.troubles], [2_000, []]);
   assert(run.clock.mostInTurn <= MAX_WORK, `${run.clock.mostInTurn} reports in one turn`);
 });
+
+interface ListCase {
+  readonly path: string;
+  readonly objects: readonly Json[];
+  readonly isKnown: (observer: Observer, index: number) => boolean;
+  /** Five steps fit into a turn, and one may begin before its end. */
+  readonly mostInTurn: number;
+}
+
+const LISTS: Readonly<Record<string, ListCase>> = {
+  "100 nodes": {
+    path: "/api/v1/nodes",
+    objects: range(100, (index) => nodeObject(`node-${index}`)),
+    isKnown: ({ nodes }, index) => nodes.has(`node-${index}`),
+    mostInTurn: 6,
+  },
+  "100 resource quotas": {
+    path: "/api/v1/resourcequotas",
+    objects: range(100, (index) => ({
+      metadata: { namespace: `shop-${index}`, name: "quota", uid: `quota-${index}` },
+      status: { hard: { cpu: "2" }, used: { cpu: "1" } },
+    })),
+    isKnown: ({ surroundings }, index) => surroundings.findLimits(`shop-${index}`) !== null,
+    mostInTurn: 6,
+  },
+  "1,000 workloads": {
+    path: "/apis/apps/v1/deployments",
+    objects: range(1000, (index) => deploymentObject(`web-${index}`)),
+    isKnown: ({ cache }, index) =>
+      cache.findSelector({ kind: "deployment", namespace: "shop", name: `web-${index}` }) !== null,
+    mostInTurn: 600,
+  },
+};
+for (const [name, { path, objects, isKnown, mostInTurn }] of Object.entries(LISTS)) {
+  Deno.test(`a list of ${name} is applied in many turns of the event loop`, async () => {
+    const clock = new StepClock();
+    await using run = start({ [path]: objects }, clock);
+    let [known, most] = [0, 0];
+    clock.beforeTurn = () => {
+      const before = known;
+      known = objects.filter((_, index) => isKnown(run.observer, index)).length;
+      most = Math.max(most, known - before);
+    };
+    await run.settle();
+    clock.beforeTurn();
+    assertEquals([known, run.troubles], [objects.length, []]);
+    assert(most <= mostInTurn, `${most} in one turn`);
+  });
+}
 
 /** Nearly 1.5 MiB, the most that an API server takes. */
 const ENV = range(14_000, (index) => ({ name: `NAME_${index}`, value: "x".repeat(70) }));

@@ -208,7 +208,7 @@ class History {
       this.#workloads.set(toKey(one), one);
       all.push(one);
     }
-    this.cache.replaceWorkloads({ kind: of, namespace: scope }, all);
+    for (const _ of this.cache.replaceWorkloads({ kind: of, namespace: scope }, all));
   }
 
   #toAutoscaler({ namespace, index, fields }: Step & { readonly kind: "autoscaler" }): Autoscaler {
