@@ -6,6 +6,7 @@
  */
 import type { AdoptedMetric, Adoption, AdoptionRecord } from "../../model/scaled_object.ts";
 import { FNV_START, hashText } from "../../units/hash.ts";
+import { MAX_MILLI } from "../../units/numbers.ts";
 import { parseMilli } from "../../units/quantity.ts";
 import { isRecord, quote } from "../../units/untrusted.ts";
 
@@ -83,7 +84,7 @@ function parseMetric(value: unknown): AdoptedMetric | null {
   if (!isIndex || typeof name !== "string" || !METRIC_NAME.test(name)) return null;
   if (type !== "AverageValue" && type !== "Value") return null;
   const amount = parseMilli(target);
-  if (!amount.ok || amount.milli <= 0n) return null;
+  if (!amount.ok || amount.milli <= 0n || amount.milli > MAX_MILLI) return null;
   return { index: index === null ? null : Number(index), name, metricType: type, targetMilli: amount.milli };
 }
 
@@ -119,7 +120,7 @@ export function toAdoptionRecord(metrics: readonly HpaMetric[], triggersHash: st
     const metric = parseMetric({ trigger: index === undefined ? "formula" : Number(index), name, type, target });
     return metric === null ? [] : [metric];
   });
-  return { triggers: triggersHash, metrics: known };
+  return { triggers: triggersHash, metrics: known.slice(0, MAX_METRICS) };
 }
 
 /** Returns 16 hexadecimal digits that change with the triggers or the formula. Any shape is accepted. Clauses: M5. */

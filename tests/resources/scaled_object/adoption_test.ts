@@ -252,10 +252,18 @@ Deno.test("metrics of an HPA that cannot be used are left out of the record (M4,
     { ...KAFKA_METRIC, target: "0" },
     { ...KAFKA_METRIC, target: "-1" },
     { ...KAFKA_METRIC, target: "much" },
+    { ...KAFKA_METRIC, target: "1e60" },
     { ...KAFKA_METRIC, name: "s0-\u0007" },
     { ...KAFKA_METRIC, name: "s99-kafka" },
   ];
   assertEquals(toAdoptionRecord(metrics, "").metrics, []);
+});
+
+Deno.test("podfit can read the record of an HPA with more metrics than a record may have (M4, M23)", () => {
+  const metrics = Array.from({ length: 64 }, (_, index) => ({ ...KAFKA_METRIC, name: `s0-kafka-${index}` }));
+  const record = toAdoptionRecord(metrics, hashTriggers({}));
+  assertEquals([record.metrics.length, record.metrics.at(-1)?.name], [50, "s0-kafka-49"]);
+  assertEquals(parseAdoptionRecord(formatAdoptionRecord(record)), { ok: true, record });
 });
 
 Deno.test("an annotation that is no record makes KEDA's triggers fail, with the cause (M23)", () => {
@@ -276,6 +284,7 @@ Deno.test("an annotation that is no record makes KEDA's triggers fail, with the 
     [{ version: 1, triggers: hash, metrics: [{ ...metric, trigger: -1 }] }, "has an entry that is no metric"],
     [{ version: 1, triggers: hash, metrics: [{ ...metric, type: "Utilization" }] }, "has an entry that is no metric"],
     [{ version: 1, triggers: hash, metrics: [{ ...metric, target: "0" }] }, "has an entry that is no metric"],
+    [{ version: 1, triggers: hash, metrics: [{ ...metric, target: "1e60" }] }, "has an entry that is no metric"],
   ];
   for (const [value, cause] of cases) {
     const text = typeof value === "object" ? JSON.stringify(value) : value;

@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import type { Target } from "./target.ts";
 import { FOLD_TARGETS } from "./targets/fold.ts";
 import { MANIFEST_TARGETS } from "./targets/manifests.ts";
+import { NEXT_TO_KEDA_TARGETS } from "./targets/next_to_keda.ts";
 import { SCALED_OBJECT_TARGETS } from "./targets/scaled_objects.ts";
 import { OBJECT_TARGETS } from "./targets/objects.ts";
 import { UNIT_TARGETS } from "./targets/units.ts";
@@ -16,6 +17,7 @@ export const TARGETS: readonly Target[] = [
   ...OBJECT_TARGETS,
   ...MANIFEST_TARGETS,
   ...SCALED_OBJECT_TARGETS,
+  ...NEXT_TO_KEDA_TARGETS,
   ...UNIT_TARGETS,
   ...FOLD_TARGETS,
 ];
