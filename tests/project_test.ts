@@ -115,8 +115,14 @@ Deno.test("each sentence of what SECURITY.md says is defended names tests by fil
   const rows = tableOf(text, "| who | what they may try |");
   assert(rows.length > 20, `${rows.length} rows`);
   const cells = rows.map((row) => row.split(" | ").at(-1)?.replace(/ \|$/, "") ?? "");
-  assertEquals(cells.flatMap(listUnmarked), [], "sentences that do not end with the numbers of tests");
-  const used = new Set(cells.flatMap((cell) => [...cell.matchAll(MARK)].map(([, number]) => number)));
+  const policies = /^## Admission policies\n([^]*?)^## /m.exec(text)?.[1] ?? "";
+  const paragraphs = policies.trim().split("\n\n").map((one) =>
+    one.replace(/^- \[.*?\]\(.*?\): /, "").replaceAll(/\s+/g, " ")
+  );
+  assert(paragraphs.length > 3, `${paragraphs.length} paragraphs about policies`);
+  const claims = [...cells, ...paragraphs];
+  assertEquals(claims.flatMap(listUnmarked), [], "sentences that do not end with the numbers of tests");
+  const used = new Set(claims.flatMap((claim) => [...claim.matchAll(MARK)].map(([, number]) => number)));
   const tests = [...text.matchAll(/^(\d+)\. `(tests\/[\w./-]+_test\.ts)`: (.+)$/gm)];
   assertEquals(new Set(tests.map(([, number]) => number)), used, "numbers of the table and of the list of tests");
   for (const [, , file = "", title = ""] of tests) {

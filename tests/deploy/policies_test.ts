@@ -112,6 +112,14 @@ const NODE_LOCAL: Readonly<Record<string, readonly [Request, Answer]>> = {
     { username: AGENT, token: NODE1, namespaceLabels: { "podfit.dev/excluded": "" } },
     "is refused",
   ],
+  ...Object.fromEntries(
+    ["kube-public", "kube-node-lease"].map((namespace) =>
+      [`an agent's, for a pod of its node in ${namespace},`, [
+        { username: AGENT, token: NODE1, namespace },
+        "is refused",
+      ]] as const
+    ),
+  ),
   "of another account": [{ username: CENTRAL, token: NODE1, pod: { node: "node2" } }, "is not looked at"],
   ...writesOf(AGENT, NODE1),
   "an administrator's": [{ username: ADMIN, pod: { node: "node2" } }, "is not looked at"],
@@ -254,6 +262,8 @@ const CENTRALS: Readonly<Record<string, readonly [Omit<Request, "username">, Ans
   "a resize that removes a limit,": [{ write: resizes({ main: { requests: { cpu: "1" } } }) }, "is refused"],
   "a resize of the whole pod,": [{ write: resizes({}, { resources: { limits: { cpu: "1m" } } }) }, "is refused"],
   "a resize in kube-system,": [{ write: resizes({}), namespace: "kube-system" }, "is refused"],
+  "a resize in kube-public,": [{ write: resizes({}), namespace: "kube-public" }, "is refused"],
+  "a resize in kube-node-lease,": [{ write: resizes({}), namespace: "kube-node-lease" }, "is refused"],
   "a resize in a namespace whose name contains kube-system,": [
     { write: resizes({}), namespace: "not-kube-system" },
     "passes",
