@@ -357,6 +357,17 @@ async function readNotes(values: Values): Promise<string> {
   return stdout.slice(stdout.indexOf("NOTES:"));
 }
 
+chartTest(
+  "the notes say how to uninstall with ScaledObjects: next to KEDA they are released, and never deleted",
+  async () => {
+    for (const mode of ["all", "selected", "off"]) {
+      const notes = await readNotes({ scaledObjects: { mode }, crds: { install: false } });
+      assertEquals(notes.includes("kubectl delete scaledobjects"), mode === "all", notes);
+      assertEquals(notes.includes("podfit release --all-namespaces"), mode === "selected", notes);
+    }
+  },
+);
+
 chartTest("the notes say what to try next: the sample where it is installed, else how to install it", async () => {
   const without = await readNotes({});
   assertMatch(without, /^ {2}helm upgrade podfit CHART .* --set sample\.enabled=true$/m);
