@@ -54,6 +54,10 @@ export const LINT_RULES = {
     level: "warning",
     meaning: "A cpu or memory trigger with `Utilization`, and a container of the target has no such request.",
   },
+  "adoption": {
+    level: "warning",
+    meaning: "Annotations, or the adoption record, do not make podfit scale the object next to KEDA as they should.",
+  },
   "replicas-fight": {
     level: "warning",
     meaning: "A trigger has `baseline: live` on requests that an autoscaler changes.",

@@ -185,6 +185,21 @@ const KIND_WORDS: Readonly<Record<SubjectKind, readonly string[]>> = {
   ],
 };
 
+/** Where the objects of a kind are, in the order in which a bare name is searched. */
+export const SUBJECT_PLACES: Readonly<Record<SubjectKind, readonly [prefix: string, plural: string]>> = {
+  pod: ["/api/v1", "pods"],
+  deployment: ["/apis/apps/v1", "deployments"],
+  statefulset: ["/apis/apps/v1", "statefulsets"],
+  daemonset: ["/apis/apps/v1", "daemonsets"],
+  scaledobject: ["/apis/keda.sh/v1alpha1", "scaledobjects"],
+  podresourceautoscaler: ["/apis/keda.kedify.io/v1alpha1", "podresourceautoscalers"],
+};
+
+/** Returns the kind that a user names by this word; `null` = none of the kinds. Case does not count. */
+export function findSubjectKind<Kind extends SubjectKind>(word: string, kinds: readonly Kind[]): Kind | null {
+  return kinds.find((one) => KIND_WORDS[one].includes(word.toLowerCase())) ?? null;
+}
+
 /**
  * Returns the subject of `deploy/web`, or of the words `deploy web`. A name without a kind is a pod's, if pods are among
  * the kinds. Case does not count. Throws a StartError.
@@ -195,8 +210,8 @@ export function parseSubject<Kind extends SubjectKind>(
 ): Subject<Kind> {
   const parts = words.flatMap((one) => one.split("/"));
   const [word = "", name = ""] = parts.length === 1 ? ["pod", ...parts] : parts;
-  const kind = kinds.find((one) => KIND_WORDS[one].includes(word.toLowerCase()));
-  if (kind === undefined || parts.length > 2) {
+  const kind = findSubjectKind(word, kinds);
+  if (kind === null || parts.length > 2) {
     throw new StartError(`Cannot read ${quote(words.join(" "))}: write ${describeSubjects(kinds)}`);
   }
   return { kind, name: parseSubdomain({ name: kind, text: name }, `name of a ${kind}`) };

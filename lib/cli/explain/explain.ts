@@ -8,7 +8,7 @@ import type { ApiServer } from "../../kube/transport.ts";
 import type { PodLine, RecordLine, ScaledObjectLine } from "../../record/record.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
 import { abortable } from "../../runtime/tasks.ts";
-import type { Subject, SubjectKind } from "../command/parse_values.ts";
+import { type Subject, SUBJECT_PLACES, type SubjectKind } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";
 import { openUsage } from "../connection/api_server.ts";
 import { type Access, fetchOne, getField, type Server, toPath, withAccess } from "../connection/podfits.ts";
@@ -42,17 +42,7 @@ import {
   UNKNOWN_WITHOUT_DAEMON,
 } from "./without_daemon.ts";
 
-/** Where the objects of a kind are, in the order in which a bare name is searched. */
-const PLACES: Readonly<Record<SubjectKind, readonly [prefix: string, plural: string]>> = {
-  pod: ["/api/v1", "pods"],
-  deployment: ["/apis/apps/v1", "deployments"],
-  statefulset: ["/apis/apps/v1", "statefulsets"],
-  daemonset: ["/apis/apps/v1", "daemonsets"],
-  scaledobject: ["/apis/keda.sh/v1alpha1", "scaledobjects"],
-  podresourceautoscaler: ["/apis/keda.kedify.io/v1alpha1", "podresourceautoscalers"],
-};
-
-const KINDS = Object.keys(PLACES) as readonly SubjectKind[];
+const KINDS = Object.keys(SUBJECT_PLACES) as readonly SubjectKind[];
 
 /** Resolves to exit code 0: explained. Rejects with a StartError where there is no explanation. */
 export function explain(options: ExplainOptions): Promise<number> {
@@ -127,7 +117,7 @@ async function collectWithProgress(
     clock: systemClock,
     namespace,
     watchUsage: usage.watchUsage,
-    looksAtReplicas: subject.kind !== "pod",
+    subject,
     isEnough: (lines) => hasEnoughRecords(lines, subject),
     onLine(line) {
       if (line.kind !== "pod" || line.name !== subject.name || line.record.input.observation.kind !== "usage") return;
@@ -217,7 +207,10 @@ function explainPods(
 }
 
 function nothingKnown({ kind, name }: Subject, { namespace }: RecordsOptions): DebugError {
-  const why = "podfit has no record of it: no PodResourceAutoscaler or ScaledObject is about it, or it is seconds old";
+  const why = kind === "scaledobject"
+    ? "podfit has no record of it: it is seconds old, or podfit leaves it to KEDA, if scaledObjects.mode is selected; " +
+      `give it to podfit with \`podfit adopt so/${name} -n ${namespace}\``
+    : "podfit has no record of it: no PodResourceAutoscaler or ScaledObject is about it, or it is seconds old";
   return new DebugError("NothingKnown", `Cannot explain ${kind} "${namespace}/${name}": ${why}`);
 }
 
@@ -367,7 +360,7 @@ function openScreenView(): View {
     screen ??= openScreen();
     screen.draw(({ columns, rows }) => {
       const options = { style: createStyle(!Deno.noColor), columns };
-      const amiss = trouble === "" ? [] : breakLines(trouble, options).map((line) => options.style.yellow(line));
+      const amiss = trouble === "" ? [] : breakLines(trouble, options).map((line) => options.style.magenta(line));
       return fillScreen([...amiss, ...shown === null ? [] : toText(shown, options)], rows);
     });
   }
@@ -450,7 +443,7 @@ async function fetchSubject(
   { kind, name }: Subject,
   { namespace, signal }: { readonly namespace: string; readonly signal: AbortSignal },
 ): Promise<unknown> {
-  const [prefix, plural] = PLACES[kind];
+  const [prefix, plural] = SUBJECT_PLACES[kind];
   try {
     return await fetchOne(server, `${prefix}${toPath`/namespaces/${namespace}/${plural}/${name}`}`, signal);
   } catch (error) {

@@ -6,13 +6,15 @@ import type { ReplicasEvaluation } from "../../daemon/replicas/reports.ts";
 import { decideReplicas } from "../../horizontal/decide.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import { type PodLine, type RecordLine, REPLICAS_RECORD_VERSION, toRecord } from "../../record/record.ts";
+import { isSelected } from "../../resources/scaled_object/adoption.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { WatchUsage } from "../../usage/source.ts";
 import { decideSize } from "../../vertical/decide.ts";
 import type { Subject } from "../command/parse_values.ts";
 import { VERSION } from "../command/process.ts";
-import { createReplicasOptions, SAFE_REPLICAS_FLAGS } from "../connection/api_server.ts";
+import { createReplicasOptions, type ReplicasMode, SAFE_REPLICAS_FLAGS } from "../connection/api_server.ts";
+import { fetchOne, getField, toPath } from "../connection/podfits.ts";
 import { DebugError, type DebugSource } from "../connection/records.ts";
 import { findTargetName, isPodNameOf } from "../explanation/explain_workload.ts";
 
@@ -24,7 +26,7 @@ interface CollectOptions {
   /** Returns whether the samples are enough. */
   readonly isEnough: (lines: readonly RecordLine[]) => boolean;
   readonly onLine: (line: RecordLine) => void;
-  readonly looksAtReplicas: boolean;
+  readonly subject: Subject;
   readonly signal: AbortSignal;
 }
 
@@ -40,7 +42,7 @@ const MAX_WATCH_MS = 90_000;
 
 /** Resolves to the lines of all samples, oldest first, after 90 s at the latest. */
 export async function collectRecords(options: CollectOptions): Promise<readonly RecordLine[]> {
-  const { clock, namespace, isEnough, onLine, looksAtReplicas, signal } = options;
+  const { clock, namespace, isEnough, onLine, signal } = options;
   const ending = new AbortController();
   const lines: RecordLine[] = [];
   const take = (line: RecordLine) => {
@@ -51,7 +53,7 @@ export async function collectRecords(options: CollectOptions): Promise<readonly 
   const send = () => Promise.reject(new Error("triggers are not asked without a podfit that runs"));
   const replicas = await createReplicasOptions({
     ...SAFE_REPLICAS_FLAGS,
-    scaledObjects: looksAtReplicas ? "all" : "off",
+    scaledObjects: await findReplicasMode(options),
   }, {
     clock,
     send,
@@ -72,6 +74,18 @@ export async function collectRecords(options: CollectOptions): Promise<readonly 
   await timeout;
   signal.throwIfAborted();
   return lines;
+}
+
+/** What a ScaledObject means depends on whether it is selected for podfit next to KEDA. */
+async function findReplicasMode(
+  { server, subject: { kind, name }, namespace, signal }: CollectOptions,
+): Promise<ReplicasMode> {
+  if (kind === "pod") return "off";
+  const path = toPath`/apis/keda.sh/v1alpha1/namespaces/${namespace}/scaledobjects`;
+  const items = getField(await fetchOne(server, path, signal).catch(() => null), "items");
+  const key = kind === "scaledobject" ? ["metadata", "name"] : ["spec", "scaleTargetRef", "name"];
+  const isSubject = (object: unknown) => isSelected(object) && getField(object, ...key) === name;
+  return Array.isArray(items) && items.some(isSubject) ? "selected" : "all";
 }
 
 type QuietDaemonOptions = Omit<DaemonOptions, "scope" | "sinks" | "signal">;

@@ -135,9 +135,13 @@ export function formatWorkloadAnswer(one: Workload, since: number): Answer {
 }
 
 function formatReplicas(one: Workload): string {
-  const { replicas, desired, reason, message, need, blockedUntil, now, conditions: { Ready, Paused } } = one;
+  const { replicas, desired, reason, message, need, blockedUntil, now, conditions } = one;
+  const { PodfitScaling, Ready = PodfitScaling, Paused } = conditions;
   if (Paused?.status === "True") return `It is paused: ${Paused.message}.`;
-  if (Ready?.status === "False") return `podfit does not scale it: ${Ready.message} (${Ready.reason}).`;
+  if (Ready?.status === "False") {
+    const does = Ready.reason === "RecordStale" ? "podfit does not lower its replicas" : "podfit does not scale it";
+    return `${does}: ${Ready.message} (${Ready.reason}).`;
+  }
   if (reason === null) return message === "" ? "Nothing has been computed yet." : `${message}.`;
   const why = `${REPLICAS_MEANINGS[reason].means} (${reason})`;
   if (desired !== null && desired !== replicas) {

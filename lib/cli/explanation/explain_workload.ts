@@ -2,15 +2,22 @@
  * From the records of a ScaledObject and its pods to the reasons for the number of pods, and what the next change
  * waits for.
  */
+import { parseConditions, toScaledObjectStatus } from "../../horizontal/status.ts";
 import type { ReplicasReport } from "../../model/replicas_decision.ts";
-import type { ReplicasState } from "../../model/replicas_state.ts";
-import type { ScalingRules, Trigger } from "../../model/scaled_object.ts";
+import { OWN_CONDITION_TYPES, type ReplicasState } from "../../model/replicas_state.ts";
+import type { Adoption, ScaledObjectFacts, ScalingRules, Trigger } from "../../model/scaled_object.ts";
 import type { PodLine, ScaledObjectLine } from "../../record/record.ts";
 import { resourceOf } from "../../units/resources.ts";
 import { formatAge, formatClock, formatCount, formatPercent, formatSize, formatWait } from "../terminal/numbers.ts";
 import { type ExplainOptions, explainPod, getExplainedNow } from "./explain_pod.ts";
 import { formatWorkloadAnswer } from "./answers.ts";
-import type { ContainerExplanation, PodSummary, WorkloadExplanation } from "./explanation.ts";
+import type {
+  ContainerExplanation,
+  KedaExplanation,
+  PodSummary,
+  TriggerOrigin,
+  WorkloadExplanation,
+} from "./explanation.ts";
 
 interface WorkloadOptions extends ExplainOptions {
   /** The newest lines of the workload's pods. */
@@ -34,7 +41,7 @@ export function explainPlainWorkload(
   const at = Math.max(...pods.map(({ record: { input } }) => input.now));
   const whole =
     `podfit sizes ${formatCount(pods.length, "pod")} of ${target}. It does not set the number of replicas: ` +
-    "there is no ScaledObject for it.";
+    "no ScaledObject that it scales is about it.";
   return {
     kind: "workload",
     namespace,
@@ -65,6 +72,7 @@ const NOTHING_COMPUTED = {
   needs: [],
   isScaleInPending: false,
   conditions: {},
+  keda: null,
   writes: [],
   next: [],
   blockedUntil: null,
@@ -110,7 +118,8 @@ export function explainWorkload(
     behavior: object?.behavior ?? null,
     needs: state.history?.needs ?? [],
     isScaleInPending: state.isScaleInPending,
-    conditions: state.conditions,
+    conditions: listConditions(input.object, state),
+    keda: explainKeda(input.object),
     writes: listWrites(lines),
     pods: pods.map((line) => summarizePod(line, wallNow)),
   } as const;
@@ -123,6 +132,34 @@ export function explainWorkload(
     blockedUntil,
     ...formatWorkloadAnswer({ ...explained, blockedUntil }, lines[0]?.since ?? now),
   };
+}
+
+/** Next to KEDA, podfit's conditions have names of their own. */
+function listConditions(facts: ScaledObjectFacts, state: ReplicasState): WorkloadExplanation["conditions"] {
+  if (facts.adoption === null) return state.conditions;
+  const { Ready: _ready, Active: _active, Fallback: _fallback, ...others } = state.conditions;
+  return { ...parseConditions(toScaledObjectStatus(facts, state), OWN_CONDITION_TYPES), ...others };
+}
+
+function explainKeda({ adoption, scaledObject }: ScaledObjectFacts): KedaExplanation | null {
+  if (adoption === null) return null;
+  const { isKedaPaused, problem } = adoption;
+  const sources = (scaledObject?.triggers ?? []).map(findOrigin);
+  return { isPaused: isKedaPaused, record: getRecordState(adoption), problem, sources };
+}
+
+function getRecordState({ problem, lacksRecord, isStale, record }: Adoption): KedaExplanation["record"] {
+  if (problem !== null) return "unusable";
+  if (lacksRecord) return "missing";
+  if (isStale) return "stale";
+  return record === null ? "not needed" : "fits";
+}
+
+function findOrigin(trigger: Trigger): TriggerOrigin {
+  if (trigger.kind === "resource") return { metricName: trigger.type, measuredBy: "podfit", problem: null };
+  const { metricName, source, isServedByKeda, authentication } = trigger;
+  if (source.kind === "keda") return { metricName, measuredBy: "keda", problem: source.problem };
+  return { metricName, measuredBy: isServedByKeda && authentication !== null ? "either" : "podfit", problem: null };
 }
 
 /** From the newest scaling loop, else from the newest activation loop, which has no proposal. */

@@ -7,7 +7,7 @@
 import type { Direction } from "../../model/decision.ts";
 import type { BlockReason, HoldReason } from "../../model/reasons.ts";
 import type { ReplicasReason, TriggerReport } from "../../model/replicas_decision.ts";
-import type { Condition, ConditionType } from "../../model/replicas_state.ts";
+import type { Condition, ConditionType, OwnConditionType } from "../../model/replicas_state.ts";
 import type { Behavior } from "../../model/scaled_object.ts";
 import type { ResourceField } from "../../units/resources.ts";
 
@@ -168,13 +168,36 @@ export interface WorkloadExplanation extends Common {
   readonly behavior: Behavior | null;
   readonly needs: readonly { readonly replicas: number; readonly at: number }[];
   readonly isScaleInPending: boolean;
-  readonly conditions: Readonly<Partial<Record<ConditionType, Condition>>>;
+  /** As the object has them: next to KEDA, podfit's own in place of KEDA's. */
+  readonly conditions: Readonly<Partial<Record<ConditionType | OwnConditionType, Condition>>>;
+  /** `null` = KEDA has no part in it. */
+  readonly keda: KedaExplanation | null;
   readonly writes: readonly { readonly at: number; readonly from: number; readonly to: number; readonly why: string }[];
   readonly next: readonly string[];
   /** When the change that the triggers ask for is possible at the earliest; `null` where time alone does not decide. */
   readonly blockedUntil: number | null;
   /** The pods of the target, one line each. */
   readonly pods: readonly PodSummary[];
+}
+
+/** A ScaledObject that podfit scales next to KEDA. */
+export interface KedaExplanation {
+  /** It is paused for KEDA, so podfit may set the replicas. */
+  readonly isPaused: boolean;
+  /** What podfit knows of what KEDA asks of the triggers. */
+  readonly record: "fits" | "not needed" | "missing" | "stale" | "unusable";
+  /** Why the record is unusable. */
+  readonly problem: string | null;
+  /** Where the value of each trigger comes from. */
+  readonly sources: readonly TriggerOrigin[];
+}
+
+export interface TriggerOrigin {
+  readonly metricName: string;
+  /** `either`: podfit's, or KEDA's where podfit cannot use the authentication. */
+  readonly measuredBy: "podfit" | "keda" | "either";
+  /** Why KEDA cannot be asked. */
+  readonly problem: string | null;
 }
 
 export interface PodSummary {

@@ -17,9 +17,11 @@ import type {
   ContainerExplanation,
   Explanation,
   FieldExplanation,
+  KedaExplanation,
   PodExplanation,
   ResizeExplanation,
   TrialExplanation,
+  TriggerOrigin,
   WorkloadExplanation,
 } from "./explanation.ts";
 import { formatSizeChange } from "./pod_needs.ts";
@@ -135,7 +137,7 @@ function describeTrial(trial: TrialExplanation, now: number, options: TextOption
     checks,
     ...[...new Set(failed.map((one) => describeFailed(one, now)))]
       .flatMap((text) => breakLines(`    ${text}`, { ...options, hang: 2 }))
-      .map((line) => options.style.yellow(line)),
+      .map((line) => options.style.magenta(line)),
   ];
 }
 
@@ -214,6 +216,7 @@ export function describeWorkload(one: WorkloadExplanation, options: TextOptions)
     ...kind === "workload" ? [] : [
       ...section("Replicas", describeReplicas(one)),
       ...section("Triggers", describeTriggers(one)),
+      ...section("Next to KEDA", one.keda === null ? [] : describeKeda(one.keda, one)),
       ...section("Limits", describeLimits(one)),
     ],
     ...section("What the next change waits for", one.next),
@@ -258,6 +261,40 @@ function describeTriggers({ triggers }: WorkloadExplanation): readonly string[] 
   return rows.length === 0
     ? []
     : formatTable([["METRIC", "VALUE", "TARGET", "RATIO", "ASKS FOR", "PODS", ""], ...rows]);
+}
+
+/** Who sets the replicas, whether the record can be used, and who measures what. */
+function describeKeda(
+  { isPaused, record, problem, sources }: KedaExplanation,
+  { name, namespace }: Pick<WorkloadExplanation, "name" | "namespace">,
+): readonly string[] {
+  const run = (verb: string) => `\`podfit ${verb} so/${name} -n ${namespace}\``;
+  const records: Readonly<Record<KedaExplanation["record"], string>> = {
+    "fits": "fits the triggers",
+    "not needed": "not needed, because podfit measures every trigger itself",
+    "missing": isPaused
+      ? `missing, so podfit does not know what KEDA asks of the triggers: run ${run("release")}, then ${run("adopt")}`
+      : "missing: podfit writes it when it sees KEDA's HPA",
+    "stale": `made for other triggers, so replicas may grow and do not fall: run ${run("adopt")} again`,
+    "unusable": `of no use, because the ${problem}: run ${run("adopt")} again`,
+  };
+  const listed = (by: TriggerOrigin["measuredBy"]) =>
+    sources.filter(({ measuredBy }) => measuredBy === by).map(({ metricName }) => metricName).join(", ");
+  const origins = [
+    ["from podfit itself", listed("podfit")],
+    ["from KEDA, through external.metrics.k8s.io", listed("keda")],
+    ["from podfit, or from KEDA where podfit cannot use the authentication", listed("either")],
+  ] as const;
+  return [
+    isPaused
+      ? "podfit sets the replicas, and KEDA is paused for the object"
+      : `KEDA sets the replicas, because the object is not paused for KEDA: run ${run("adopt")}`,
+    `adoption record: ${records[record]}`,
+    ...origins.flatMap(([where, names]) => names === "" ? [] : [`values ${where}: ${names}`]),
+    ...(record === "fits" ? sources : []).flatMap(({ metricName, problem }) =>
+      problem === null ? [] : [`no value of ${metricName}: ${problem}`]
+    ),
+  ];
 }
 
 /** Of cpu in cores and of memory in bytes, summed over the pods. */

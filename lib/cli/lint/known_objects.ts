@@ -187,10 +187,15 @@ function withDefaults(spec: Resources): Resources {
   };
 }
 
+/** A ScaledObject with its annotations, of which the daemon keeps the meaning alone. */
+export interface AnnotatedScaledObject extends ScaledObjectFacts {
+  readonly given: Readonly<Record<string, unknown>>;
+}
+
 /** The parsed parts of one object, by the plural of its kind. */
 export interface ParsedObjects {
   readonly podresourceautoscalers: AutoscalerFacts;
-  readonly scaledobjects: ScaledObjectFacts;
+  readonly scaledobjects: AnnotatedScaledObject;
   readonly triggerauthentications: AuthenticationFacts;
   readonly clustertriggerauthentications: AuthenticationFacts;
   readonly deployments: WorkloadTemplate;
@@ -231,7 +236,10 @@ export const KINDS: { readonly [K in Plural]: KindReader<ParsedObjects[K]> } = {
     "/apis/keda.kedify.io/v1alpha1",
     (object) => parseAutoscalerFacts(object as PodResourceAutoscaler),
   ),
-  scaledobjects: of("ScaledObject", KEDA, parseScaledObject),
+  scaledobjects: of("ScaledObject", KEDA, (object) => ({
+    ...parseScaledObject(object),
+    given: recordOf(recordOf(object, "metadata"), "annotations"),
+  })),
   triggerauthentications: of("TriggerAuthentication", KEDA, (object) => parseAuthentication(object)),
   clustertriggerauthentications: {
     ...of("ClusterTriggerAuthentication", KEDA, (object) => parseAuthentication(object)),

@@ -37,7 +37,7 @@ async function look(run: ClusterRun, subject: Subject) {
     namespace: "default",
     isEnough: (lines) => hasEnoughRecords(lines, subject),
     onLine() {},
-    looksAtReplicas: subject.kind !== "pod",
+    subject,
     signal,
   });
   let isOver = false;
@@ -86,6 +86,25 @@ Deno.test("without a podfit, explain of a Deployment finds its ScaledObject, and
     "deployment/web has 2 replicas. podfit wants 3: the triggers ask for more (ScaledOut); the triggers ask for 4.",
   );
   assertEquals((await run.get("deployments/web")).spec.replicas, 2);
+});
+
+Deno.test("without a podfit, explain of an adopted object does not take KEDA's pause for a pause (M3)", async () => {
+  await using run = await ClusterRun.start();
+  await run.defineKeda();
+  const annotations = { "podfit.dev/scale": "true", "autoscaling.keda.sh/paused": "true" };
+  await run.create(
+    deployment("web", { replicas: 2, containers: [{ requests: { cpu: "100m" }, cpuMillicores: 90 }] }),
+    scaledObject("scaled", [CPU_50], { annotations, spec: { minReplicaCount: 1, maxReplicaCount: 3 } }),
+  );
+  await run.advance(60);
+  for (const subject of [{ kind: "deployment", name: "web" }, { kind: "scaledobject", name: "scaled" }] as const) {
+    const one = await (await look(run, subject)).explained();
+    assertEquals(
+      one.answer,
+      "deployment/web has 2 replicas. podfit wants 3: the triggers ask for more (ScaledOut); the triggers ask for 4.",
+    );
+    assertEquals(one.kind === "scaledObject" && one.keda?.record, "not needed");
+  }
 });
 
 Deno.test("without a podfit, explain gives up after 90 s on a pod that no autoscaler is about", async () => {

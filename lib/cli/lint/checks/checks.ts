@@ -11,11 +11,19 @@ import { listContainers, type PodFacts } from "../../../model/pod.ts";
 import type { LimitRangeRule } from "../../../model/pod_amounts.ts";
 import { listResourceTriggers, type ScaledObject } from "../../../model/scaled_object.ts";
 import { MIN_PROFILE_MILLICORES } from "../../../resources/pod_resource_autoscaler/profiles.ts";
+import {
+  isSelected,
+  KEDA_METRICS,
+  KEDA_PAUSED,
+  MEASURED_BY,
+  SELECTED,
+} from "../../../resources/scaled_object/adoption.ts";
 import { formatAmount } from "../../../units/quantity.ts";
+import { parseGoBoolean } from "../../../units/numbers.ts";
 import { computeQosClass, counterpartOf, type Resource, type Resources } from "../../../units/resources.ts";
 import { quote } from "../../../units/untrusted.ts";
 import type { Relation } from "../findings.ts";
-import type { KnownObjects } from "../known_objects.ts";
+import type { AnnotatedScaledObject, KnownObjects } from "../known_objects.ts";
 import { checkAuthentications, type Secrets } from "./authentications.ts";
 import { checkCoupling, checkGrowth, checkOwners, checkRivals } from "./conflicts.ts";
 import {
@@ -268,6 +276,114 @@ function checkSidecarTokens({ known }: CheckContext): readonly Relation[] {
   });
 }
 
+/** What of a ScaledObject's annotations cannot work next to KEDA. A paused or invalid object counts too. Clauses: M1, M2, M3, M4, M5, M10. */
+function checkAdoptions({ known }: CheckContext): readonly Relation[] {
+  return known.scaledobjects.flatMap((object) => {
+    const of = toScaledSubject(object);
+    const faults = isSelected({ metadata: { annotations: object.given } })
+      ? [...listSelectedFaults(object), ...listRecordFaults(object)]
+      : listUnselectedFaults(object.given);
+    return [...listNameFaults(object.given), ...faults].map(([path, message]): Relation => ({
+      of,
+      level: "warning",
+      rule: "adoption",
+      path,
+      message,
+    }));
+  });
+}
+
+type Fault = readonly [path: string, message: string];
+
+const toPath = (key: string) => `metadata.annotations.${key}`;
+
+const PAUSES = ["paused", "paused-replicas", "paused-scale-in", "paused-scale-out"] as const;
+
+/** Those that only a selected object can have. */
+const SELECTED_ONLY = [KEDA_METRICS, MEASURED_BY, ...PAUSES.map((name) => `podfit.dev/${name}`)];
+
+/** A misspelt name is as if it were not there. */
+function listNameFaults(given: Given): readonly Fault[] {
+  const known = [SELECTED, ...SELECTED_ONLY];
+  return Object.keys(given).filter((key) => key.startsWith("podfit.dev/") && !known.includes(key)).map((key) => [
+    toPath(key),
+    `podfit does not know this annotation of a ScaledObject: write one of ${known.join(", ")}`,
+  ]);
+}
+
+type Given = AnnotatedScaledObject["given"];
+
+function listUnselectedFaults(given: Given): readonly Fault[] {
+  const value = given[SELECTED];
+  if (typeof value === "string" && value !== "false") {
+    return [[toPath(SELECTED), `${quote(value)} does not select the object for podfit: write "true"`]];
+  }
+  return SELECTED_ONLY.filter((key) => Object.hasOwn(given, key)).map((key) => [
+    toPath(key),
+    `it has no effect, because the object is not selected: add ${SELECTED}: "true"` +
+    (key === KEDA_METRICS || key === MEASURED_BY
+      ? ", or remove it"
+      : `, or write ${toKedas(key)} where KEDA does not run`),
+  ]);
+}
+
+function toKedas(key: string): string {
+  return key.replace("podfit.dev/", "autoscaling.keda.sh/");
+}
+
+function listSelectedFaults({ given, name, namespace, adoption }: AnnotatedScaledObject): readonly Fault[] {
+  const [, ...pauses] = PAUSES.map((one) => `podfit.dev/${one}`);
+  const kedas = pauses.filter((key) => isSwitchedOn(given, toKedas(key))).map((key): Fault => [
+    toPath(toKedas(key)),
+    toKedas(key).endsWith("replicas")
+      ? `KEDA sets the replicas to this number, and podfit sets none: write ${key}`
+      : `it is for KEDA, and podfit does not follow it: write ${key}`,
+  ]);
+  const by = given[MEASURED_BY] ?? null;
+  const isPausedByNumber = Object.hasOwn(given, "autoscaling.keda.sh/paused-replicas");
+  return [
+    ...kedas,
+    ...(by === null || by === "podfit" || by === "keda"
+      ? []
+      : [[toPath(MEASURED_BY), `${quote(by)} has no effect: write podfit or keda`] as const]),
+    ...(adoption === null || adoption.isKedaPaused || isPausedByNumber ? [] : [
+      [
+        toPath(SELECTED),
+        `KEDA sets the replicas, and podfit sets none, until the object is paused for KEDA: run ` +
+        `\`podfit adopt so/${name} -n ${namespace}\`, and add ${KEDA_PAUSED}: "true" to its file`,
+      ] as const,
+    ]),
+  ];
+}
+
+/** As KEDA reads them: any text that does not mean false. A number of replicas always counts. */
+function isSwitchedOn(given: Given, key: string): boolean {
+  if (!Object.hasOwn(given, key)) return false;
+  return key.endsWith("replicas") || parseGoBoolean(String(given[key])) !== false;
+}
+
+/** A file has no record, because podfit writes it to the cluster, where it also needs KEDA's HPA. */
+function listRecordFaults({ uid, name, namespace, adoption, scaledObject }: AnnotatedScaledObject): readonly Fault[] {
+  if (adoption === null) return [];
+  const run = (verb: string) => `\`podfit ${verb} so/${name} -n ${namespace}\``;
+  const { problem, isStale, lacksRecord, isKedaPaused } = adoption;
+  if (problem !== null) return [[toPath(KEDA_METRICS), `${problem}: run ${run("adopt")} again`]];
+  if (isStale) {
+    const message = `it was made for other triggers, so replicas may grow and do not fall: run ${run("adopt")} again`;
+    return [[toPath(KEDA_METRICS), message]];
+  }
+  if (lacksRecord) {
+    const message = "podfit does not know what KEDA asks of the triggers, and sets no replicas: run " +
+      `${run("release")}, then ${run("adopt")}`;
+    return uid !== "" && isKedaPaused ? [["metadata.annotations", message]] : [];
+  }
+  return (scaledObject?.triggers ?? []).flatMap((trigger): readonly Fault[] => {
+    if (trigger.kind !== "external" || trigger.source.kind !== "keda" || trigger.source.problem === null) return [];
+    const path = trigger.type === "composite" ? "spec.advanced.scalingModifiers" : `spec.triggers[${trigger.index}]`;
+    return [[path, trigger.source.problem]];
+  });
+}
+
 const CHECKS: readonly ((look: CheckContext) => readonly Relation[])[] = [
   checkTargets,
   checkOwners,
@@ -277,6 +393,7 @@ const CHECKS: readonly ((look: CheckContext) => readonly Relation[])[] = [
   checkGrowth,
   checkRanges,
   checkSidecarTokens,
+  checkAdoptions,
 ];
 
 /** Returns the findings about the subjects. */
