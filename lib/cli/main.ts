@@ -8,6 +8,7 @@ import { redact } from "../runtime/secrets.ts";
 import { throwExit } from "./command/command.ts";
 import { EXIT, getProgramName, StartError } from "./command/process.ts";
 import { createCommands } from "./commands.ts";
+import { NAMES_COMMAND } from "./completion/spec.ts";
 import { createProgram, toArguments } from "./run/options.ts";
 import { run } from "./run/run.ts";
 import { writeDiagnostic, writeError } from "./terminal/output.ts";
@@ -16,6 +17,9 @@ import { writeDiagnostic, writeError } from "./terminal/output.ts";
 export async function main(args: readonly string[]): Promise<void> {
   const commands = createCommands(async (work) => void (Deno.exitCode = await work()));
   const program = createProgram(getEnv, { run, commands }, getOwnName()).exitOverride(throwExit);
+  if (args[0] === NAMES_COMMAND) {
+    return await (await import("./completion/completion.ts")).printNames(args.slice(1), { program, getEnv });
+  }
   try {
     await program.parseAsync([...toArguments(args, getEnv)], { from: "user" });
   } catch (error) {

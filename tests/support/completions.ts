@@ -11,7 +11,10 @@ export function readProgram(name?: string) {
 }
 
 /** Asks bash what fits after each of the lines, in a folder of its own with `web.yaml` and `shop/`. */
-export async function completeInBash(lines: readonly string[]): Promise<Readonly<Record<string, readonly string[]>>> {
+export async function completeInBash(
+  lines: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Readonly<Record<string, readonly string[]>>> {
   const asks = lines.map((line) => {
     // As readline splits words: `=` is one of its own.
     const words = line.split(" ").flatMap((word) => /^(--[\w-]+)(=)(.*)$/.exec(word)?.slice(1) ?? [word]);
@@ -21,25 +24,31 @@ export async function completeInBash(lines: readonly string[]): Promise<Readonly
     }; COMPREPLY=(); _podfit; ` +
       `printf '%s\\n' "\${COMPREPLY[@]}" "--end"`;
   });
-  const text = await runShell("bash", ["--norc", "--noprofile", "-c", `${toScript("bash")}\n${asks.join("\n")}`]);
+  const text = await runShell("bash", ["--norc", "--noprofile", "-c", `${toScript("bash")}\n${asks.join("\n")}`], env);
   return toAnswers(lines, text);
 }
 
 /** Asks fish. */
-export async function completeInFish(lines: readonly string[]): Promise<Readonly<Record<string, readonly string[]>>> {
+export async function completeInFish(
+  lines: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Readonly<Record<string, readonly string[]>>> {
   const asks = lines.map((line) => `complete -C '${line}'; echo --end`);
-  const text = await runShell("fish", ["--no-config", "-c", `${toScript("fish")}\n${asks.join("\n")}`]);
+  const text = await runShell("fish", ["--no-config", "-c", `${toScript("fish")}\n${asks.join("\n")}`], env);
   // A tab and the description follow a word.
   const answers = Object.entries(toAnswers(lines, text));
   return Object.fromEntries(answers.map(([line, words]) => [line, words.map((word) => word.split("\t")[0] ?? "")]));
 }
 
 /** Asks zsh in a terminal of its own, whose list it prints after a Tab. */
-export async function completeInZsh(lines: readonly string[]): Promise<Readonly<Record<string, readonly string[]>>> {
+export async function completeInZsh(
+  lines: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Readonly<Record<string, readonly string[]>>> {
   const script = await Deno.makeTempFile();
   try {
     await Deno.writeTextFile(script, toScript("zsh"));
-    const text = await runShell("zsh", ["-f", "-c", ZSH, "zsh", script, ...lines]);
+    const text = await runShell("zsh", ["-f", "-c", ZSH, "zsh", script, ...lines], env);
     return toAnswers(lines, text);
   } finally {
     await Deno.remove(script);
@@ -60,7 +69,7 @@ zpty -w shell 'compadd() {
   (( \${#_found} )) && printf "<match>%s</match>" "\${_found[@]}"
   builtin compadd "$@"
 }'
-zpty -w shell 'applyDeletion() { zle kill-whole-line; print -n "<end>"; }; zle -N finish; bindkey "^X" finish; echo "<rea""dy>"'
+zpty -w shell 'finish() { zle kill-whole-line; print -n "<end>"; }; zle -N finish; bindkey "^X" finish; echo "<rea""dy>"'
 zpty -r shell out '*<ready>*'
 for line in "$@"; do
   zpty -n -w shell "$line"$'\\t'$'\\x18'

@@ -1,6 +1,5 @@
 /** The flags of `podfit adopt` and `podfit release`, and which ScaledObjects they are about. */
-import { Argument } from "commander";
-import { createFlag, defineCommand, type GetEnv, type Typed } from "../command/command.ts";
+import { createFlag, defineCommand, type GetEnv, SubjectArgument, type Typed } from "../command/command.ts";
 import { parseChoice, parseMs, parseNamespace, parseSubject } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";
 import {
@@ -58,7 +57,7 @@ It takes the rights get, list and patch for scaledobjects, and get for horizonta
 export const createAdoptCommand = defineCommand({
   name: "adopt",
   description: "let podfit scale a ScaledObject, while KEDA measures",
-  argument: new Argument("[object...]", OBJECTS),
+  argument: new SubjectArgument("[object...]", ["scaledobject"], OBJECTS),
   flags: FLAGS,
   notes: `
 podfit must run with scaledObjects.mode=selected, and KEDA must run too. The steps: select the object for podfit, wait
@@ -82,7 +81,7 @@ ${RIGHTS}`,
 export const createReleaseCommand = defineCommand({
   name: "release",
   description: "give the replicas of a ScaledObject back to KEDA",
-  argument: new Argument("[object...]", OBJECTS),
+  argument: new SubjectArgument("[object...]", ["scaledobject"], OBJECTS),
   flags: FLAGS,
   notes: `
 The steps: end the pause for KEDA, wait until KEDA's HPA is there again, remove podfit's annotations. If KEDA makes no HPA,

@@ -4,9 +4,10 @@
  * A definition lists the command's flags, the text of its help and how its flags become options. The work of the
  * command is given later, because `commands.ts` loads it only when the command runs.
  */
-import { type Argument, Command, CommanderError, Option, type OptionValues } from "commander";
+import { Argument, Command, CommanderError, Option, type OptionValues } from "commander";
 import { getConsoleSize } from "../terminal/screen.ts";
 import { breakLines } from "../terminal/text.ts";
+import { describeSubjects, type SubjectKind } from "./parse_values.ts";
 import { EXIT, formatExitCodes, StartError } from "./process.ts";
 
 /** The value of an environment variable, `undefined` when it is not set. */
@@ -41,6 +42,16 @@ interface CommandDefinition<Given, Options> {
   readonly found?: string;
   /** Returns the checked options. A StartError is reported as a flag error. */
   readonly parse: (typed: Typed<Given>) => Options;
+}
+
+/** An argument that names objects of a cluster, whose names shells complete. */
+export class SubjectArgument extends Argument {
+  readonly kinds: readonly SubjectKind[];
+
+  constructor(notation: string, kinds: readonly SubjectKind[], description = describeSubjects(kinds)) {
+    super(notation, description);
+    this.kinds = kinds;
+  }
 }
 
 /** Makes the command for commander. Its parse throws a CommanderError with the exit code. */

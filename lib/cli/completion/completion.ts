@@ -1,16 +1,26 @@
 /**
- * Prints completion scripts for bash, zsh, fish and kubectl.
+ * Prints completion scripts for bash, zsh, fish and kubectl, and the names of objects that these scripts ask for.
  *
  * Commands, flags and values are taken from the commander program, so no list is kept by hand.
  */
-import type { Command } from "commander";
+import type { Command, Option } from "commander";
+import { fetchPage } from "../../kube/list.ts";
+import type { ApiServer } from "../../kube/transport.ts";
+import { type Clock, systemClock } from "../../runtime/clock.ts";
+import { abortable } from "../../runtime/tasks.ts";
+import { isText, NAME_RULE } from "../../units/fields.ts";
+import { type GetEnv, SubjectArgument } from "../command/command.ts";
+import { findSubjectKind, SUBJECT_PLACES, type SubjectKind } from "../command/parse_values.ts";
 import { EXIT } from "../command/process.ts";
-import { writeOutput } from "../terminal/output.ts";
+import { connectTo, getServerEnvironment } from "../connection/api_server.ts";
+import { writeLines, writeOutput } from "../terminal/output.ts";
 import type { CompletionOptions } from "./options.ts";
 import {
   type CommandSpec,
   type FlagSpec,
+  isNamespaceFlag,
   listCommands,
+  NAMES_COMMAND,
   PROGRAM,
   type Shell,
   toCommandSpec,
@@ -35,6 +45,145 @@ export function formatCompletion(shell: Shell, program: Command): string {
   return FORMATS[shell](toCommandSpec(program));
 }
 
+/** Prints the names that fit `words`, of which the last one is unfinished. A cluster that cannot be asked has none. Never rejects. */
+export async function printNames(
+  words: readonly string[],
+  { program, getEnv }: { readonly program: Command; readonly getEnv: GetEnv },
+): Promise<void> {
+  const connect: Connect = ({ kubeconfigPaths, context }, signal) =>
+    connectTo({ kubeconfigPaths, context, environment: getServerEnvironment(getEnv) }, signal);
+  writeLines(await completeNames(words, { program, connect, clock: systemClock }));
+}
+
+type Connect = (
+  choice: { readonly kubeconfigPaths: readonly string[]; readonly context: string | null },
+  signal: AbortSignal,
+) => Promise<Pick<ApiServer, "origin" | "transport" | "namespace"> & AsyncDisposable>;
+
+/** A user waits for the key, so a slow cluster is given up. */
+const NAMES_MS = 1_500;
+
+/** Resolves to the words that fit in the place of the last one. Never rejects. */
+export async function completeNames(
+  words: readonly string[],
+  { program, connect, clock }: { readonly program: Command; readonly connect: Connect; readonly clock: Clock },
+): Promise<readonly string[]> {
+  const line = parseLine(words, program);
+  if (line === null) return [];
+  using timeout = clock.timeout(NAMES_MS);
+  const { signal } = timeout;
+  const found = new Set(line.kindWords);
+  const work = async () => {
+    await using server = await connect(line, signal);
+    const namespace = line.namespace ?? server.namespace;
+    await Promise.all(line.kinds.map(async (kind) => {
+      const [prefix, plural] = kind === "namespace" ? ["/api/v1", "namespaces"] : SUBJECT_PLACES[kind];
+      const path = kind === "namespace" ? `${prefix}/${plural}` : `${prefix}/namespaces/${namespace}/${plural}`;
+      const { origin, transport } = server;
+      const names = await fetchPage(transport, null, { origin, path, clock, signal, project: toName }).catch(() =>
+        null
+      );
+      for (const name of names?.objects ?? []) found.add(`${line.prefix}${name}`);
+    }));
+  };
+  // What was found before the time was over is better than nothing.
+  await abortable(work(), signal).catch(() => {});
+  return [...found].filter((word) => word.startsWith(line.current)).toSorted();
+}
+
+/** Throws for a name that an API server would not accept: a shell must not get it. */
+function toName({ metadata: { name } }: { readonly metadata: { readonly name: string } }): string {
+  if (isText(name, NAME_RULE)) return name;
+  throw new TypeError("Cannot complete a name that is not one of Kubernetes");
+}
+
+/** What an unfinished line asks for, and where. */
+interface Line {
+  readonly kinds: readonly (SubjectKind | "namespace")[];
+  /** `deploy/`, where the kind is in the same word. */
+  readonly prefix: string;
+  /** `deployment/` and so on, where a kind may still be typed. */
+  readonly kindWords: readonly string[];
+  readonly current: string;
+  readonly namespace: string | null;
+  readonly kubeconfigPaths: readonly string[];
+  readonly context: string | null;
+}
+
+/** Returns `null` where no name fits. */
+function parseLine([name, ...typed]: readonly string[], program: Command): Line | null {
+  const command = program.commands.find((one) => one.name() === name);
+  const current = typed.at(-1);
+  if (command === undefined || current === undefined) return null;
+  const { values, positionals, open } = parseWords(typed.slice(0, -1), command);
+  const place = {
+    namespace: values.get("--namespace")?.at(-1) ?? null,
+    kubeconfigPaths: values.get("--kubeconfig") ?? [],
+    context: values.get("--context")?.at(-1) ?? null,
+  };
+  const nothing = { prefix: "", kindWords: [], current };
+  const [flag, value] = open === null ? splitFlag(current, command) : [open, current];
+  if (flag !== null) {
+    if (value === null || !isNamespaceFlag(flag)) return null;
+    return { ...nothing, ...place, kinds: ["namespace"], current: value };
+  }
+  const [argument] = command.registeredArguments;
+  if (!(argument instanceof SubjectArgument) || current.startsWith("-") || values.has("--url")) return null;
+  return { ...nothing, ...place, ...findSubjects(current, positionals, argument) };
+}
+
+/** Which objects the word may name, by the words before it. */
+function findSubjects(
+  current: string,
+  positionals: readonly string[],
+  { kinds }: SubjectArgument,
+): Pick<Line, "kinds" | "prefix" | "kindWords"> {
+  const [before] = positionals;
+  const [kindWord = "", ...rest] = current.split("/");
+  if (rest.length > 0) {
+    const kind = findSubjectKind(kindWord, kinds);
+    return { kinds: kind === null ? [] : [kind], prefix: `${kindWord}/`, kindWords: [] };
+  }
+  const named = before === undefined ? null : findSubjectKind(before, kinds);
+  if (named !== null) return { kinds: [named], prefix: "", kindWords: [] };
+  return { kinds, prefix: "", kindWords: kinds.map((kind) => `${kind}/`) };
+}
+
+interface ParsedWords {
+  /** By the long name of the flag. */
+  readonly values: ReadonlyMap<string, readonly string[]>;
+  readonly positionals: readonly string[];
+  /** The flag whose value comes next; `null` = none. */
+  readonly open: Option | null;
+}
+
+function parseWords(words: readonly string[], command: Command): ParsedWords {
+  const values = new Map<string, readonly string[]>();
+  const positionals: string[] = [];
+  let open: Option | null = null;
+  const take = ({ long }: Option, value: string) =>
+    void values.set(long ?? "", [...values.get(long ?? "") ?? [], value]);
+  for (const word of words) {
+    if (open !== null) {
+      take(open, word);
+      open = null;
+      continue;
+    }
+    const [flag, value] = splitFlag(word, command);
+    if (flag === null) {
+      if (!word.startsWith("-")) positionals.push(word);
+    } else if (value !== null) take(flag, value);
+    else if (flag.required) open = flag;
+  }
+  return { values, positionals, open };
+}
+
+/** `--namespace=shop` and `-n`; `null` for a word that is not a flag of the command. */
+function splitFlag(word: string, { options }: Command): readonly [flag: Option | null, value: string | null] {
+  const [, name = word, value = null] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [];
+  return [options.find(({ short, long }) => name === short || name === long) ?? null, value];
+}
+
 /**
  * For `source <(podfit completion bash)`, bash 3.2 and later.
  * https://www.gnu.org/software/bash/manual/html_node/Programmable-Completion.html
@@ -52,6 +201,7 @@ function formatKubectl(spec: CommandSpec): string {
   return `#!/usr/bin/env bash
 # Completion of "kubectl podfit": podfit completion kubectl > kubectl_complete-podfit, executable and in PATH.
 ${formatBashFunctions(spec)}
+_podfit_program=(kubectl podfit)
 COMP_WORDS=(podfit "$@")
 COMP_CWORD=$#
 _podfit
@@ -89,8 +239,21 @@ _podfit_paths() {
     [[ -n $line ]] && COMPREPLY+=("$3$line")
   done <<< "$(compgen "$1" -- "$2")"
 }
+# Asks the cluster for names. A word that ends with a slash goes on.
+_podfit_names() {
+  local words=() i program=("\${_podfit_program[@]:-\${COMP_WORDS[0]/#\~/$HOME}}")
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    [[ \${COMP_WORDS[i]} == = ]] || words+=("\${COMP_WORDS[i]}")
+  done
+  _podfit_fit "$("\${program[@]}" ${NAMES_COMMAND} "\${words[@]}" "$2$1" 2> /dev/null < /dev/null)" "$1" "$2"
+  if [[ \${#COMPREPLY[@]} -eq 1 && \${COMPREPLY[0]} == */ ]]; then
+    _podfit_directive=6
+    compopt -o nospace 2> /dev/null
+  fi
+}
 _podfit_offer() {
   case $1 in
+    *:names*) _podfit_names "$2" "$3" ;;
     *:file*) _podfit_paths -f "$2" "$3" ;;
     *:directory*) _podfit_paths -d "$2" "$3" ;;
     *) _podfit_fit "$1" "$2" "$3" ;;
@@ -165,8 +328,16 @@ function describeWord(word: string, description: string): string {
   return `${word.replaceAll(":", "\\:")}:${description}`;
 }
 
-const ZSH_BODY = `_podfit_offer() {
+const ZSH_BODY = `# Asks the cluster for names. A word that ends with a slash goes on.
+_podfit_names() {
+  local program=\${(Q)words[1]}
+  local -a fitting=(\${(f)"$(\${~program} ${NAMES_COMMAND} "\${(@Q)words[2,CURRENT]}" 2> /dev/null < /dev/null)"})
+  compadd -S '' -- \${(M)fitting:#*/}
+  compadd -- \${fitting:#*/}
+}
+_podfit_offer() {
   case $1 in
+    *:names*) _podfit_names ;;
     *:file*) _files ;;
     *:directory*) _files -/ ;;
     *:any*) ;;
@@ -240,6 +411,12 @@ function formatFishAt(paths: readonly string[]): readonly string[] {
     "    end",
     '    test "$command" = "$argv[1]"',
     "end",
+    "function __podfit_names",
+    "    set -l words (commandline -opc)",
+    "    set -l current (commandline -ct)",
+    "    type -q $words[1]; or return",
+    `    $words[1] ${NAMES_COMMAND} $words[2..-1] "$current" 2> /dev/null < /dev/null`,
+    "end",
   ];
 }
 
@@ -261,12 +438,13 @@ function formatFishFlag({ names, description, values, isOptional }: FlagSpec): s
 
 function formatFishValues(values: Values): readonly string[] {
   if (values.kind === "words") return [`-a ${quoteFish(values.words.join(" "))}`];
+  if (values.kind === "names") return ["-a '(__podfit_names)'"];
   if (values.kind === "directory") return ["-a '(__fish_complete_directories)'"];
   return values.kind === "file" ? ["-F"] : [];
 }
 
 /**
- * `_podfit_values COMMAND FLAG` prints the values of the flag, one a line: words, or `:file`, `:files`, `:directory`, `:any`;
+ * `_podfit_values COMMAND FLAG` prints the values of the flag, one a line: words, or `:file`, `:files`, `:directory`, `:names`, `:any`;
  * nothing for a flag without a value. The values of a flag whose value is optional begin with `:optional`.
  */
 function formatValues(spec: CommandSpec): string {

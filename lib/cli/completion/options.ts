@@ -10,7 +10,9 @@ export interface CompletionOptions {
 }
 
 const NOTES = `
-Prints a script. It is made from the commands and flags of this podfit, so make it again after an update.
+Prints a script. It is made from the commands and flags of this podfit, so make it again after an update. The script asks
+podfit for names of pods, workloads, ScaledObjects, PodResourceAutoscalers and namespaces. podfit takes them from the
+cluster of the line, at most 500 of each kind, and gives up after 1.5 s. It offers nothing that you may not list.
 
 As a plug-in of kubectl: call the program kubectl-podfit and put it into PATH, and \`kubectl podfit\` is podfit. kubectl
 completes its plug-ins with a program kubectl_complete-podfit in PATH, which \`completion kubectl\` prints.
@@ -18,7 +20,7 @@ completes its plug-ins with a program kubectl_complete-podfit in PATH, which \`c
 
 export const createCompletionCommand = defineCommand({
   name: "completion",
-  description: "print the script that completes commands and flags in a shell",
+  description: "print the script by which a shell completes flags and names",
   argument: new Argument("<shell>", "shell of the script").choices(SHELLS),
   flags: [],
   notes: NOTES,

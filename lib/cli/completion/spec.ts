@@ -4,6 +4,7 @@
  * Everything is read from the commander program; no list is kept by hand.
  */
 import type { Argument, Command, Option } from "commander";
+import { SubjectArgument } from "../command/command.ts";
 
 export const SHELLS = ["bash", "zsh", "fish", "kubectl"] as const;
 
@@ -33,13 +34,16 @@ export interface FlagSpec {
   readonly isVariadic: boolean;
 }
 
-/** The values that a flag or argument may have; `any` = only the user can know. */
+/** The values that a flag or argument may have; `names` = of objects of the cluster; `any` = only the user can know. */
 export type Values =
   | { readonly kind: "words"; readonly words: readonly string[] }
-  | { readonly kind: "file" | "directory" | "any" | "none" };
+  | { readonly kind: "file" | "directory" | "names" | "any" | "none" };
 
 /** The name before every path. */
 export const PROGRAM = "podfit";
+
+/** The first word with which a script asks podfit for names; the words of the line follow. */
+export const NAMES_COMMAND = "__complete";
 
 /** Returns a program with its commands; hidden ones are left out. */
 export function toCommandSpec(command: Command, path = PROGRAM): CommandSpec {
@@ -51,7 +55,11 @@ export function toCommandSpec(command: Command, path = PROGRAM): CommandSpec {
     description: toLine(command.description()),
     flags: help.visibleOptions(command).map(toFlag),
     commands: help.visibleCommands(command).map((one) => toCommandSpec(one, `${path} ${one.name()}`)),
-    values: argument === undefined ? { kind: "none" } : toValues(argument, argument.name()),
+    values: argument === undefined
+      ? { kind: "none" }
+      : argument instanceof SubjectArgument
+      ? { kind: "names" }
+      : toValues(argument, argument.name()),
   };
 }
 
@@ -66,10 +74,15 @@ function toFlag(option: Option): FlagSpec {
   return {
     names: [short, long].filter((name) => name !== undefined && name !== null),
     description: toLine(description),
-    values: required || optional ? toValues(option, placeholder) : null,
+    values: isNamespaceFlag(option) ? { kind: "names" } : required || optional ? toValues(option, placeholder) : null,
     isOptional: optional,
     isVariadic: variadic,
   };
+}
+
+/** Returns whether the value of the flag is the name of a namespace. */
+export function isNamespaceFlag({ long, required }: Option): boolean {
+  return required && /^--([a-z-]+-)?namespace$/.test(long ?? "");
 }
 
 /** Only the placeholder shows that a value is a file. */

@@ -1,7 +1,6 @@
 /** The flags of `podfit explain`. */
-import { Argument } from "commander";
-import { createFlag, defineCommand, type GetEnv, type Typed } from "../command/command.ts";
-import { describeSubjects, parseSubject, type Subject, type SubjectKind } from "../command/parse_values.ts";
+import { createFlag, defineCommand, type GetEnv, SubjectArgument, type Typed } from "../command/command.ts";
+import { parseSubject, type Subject, type SubjectKind } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";
 import { createFormatFlag, parseFormat, WATCH_FLAG } from "../command/shared_flags.ts";
 import { ACCESS_FLAGS, type AccessFlags, type AccessOptions, toAccess } from "../connection/access_options.ts";
@@ -45,7 +44,7 @@ type Given = AccessFlags & Readonly<{ withoutDaemon?: boolean; watch?: boolean; 
 export const createExplainCommand = defineCommand({
   name: "explain",
   description: "say why a pod has its size, or a workload its number of pods",
-  argument: new Argument("<subject...>", describeSubjects(KINDS)),
+  argument: new SubjectArgument("<subject...>", KINDS),
   flags: [
     createFlag("--without-daemon", "ask no podfit: take two samples"),
     WATCH_FLAG,

@@ -1,7 +1,6 @@
 /** The flags of `podfit record`. */
-import { Argument } from "commander";
-import { createFlag, defineCommand, type GetEnv, type Typed } from "../command/command.ts";
-import { describeSubjects, parseMs, parseOptional, parseSubject, type Subject } from "../command/parse_values.ts";
+import { createFlag, defineCommand, type GetEnv, SubjectArgument, type Typed } from "../command/command.ts";
+import { parseMs, parseOptional, parseSubject, type Subject } from "../command/parse_values.ts";
 import { parseOutputFile } from "../command/shared_flags.ts";
 import { ACCESS_FLAGS, type AccessFlags, type AccessOptions, toAccess } from "../connection/access_options.ts";
 
@@ -33,7 +32,7 @@ type Given = AccessFlags & Readonly<{ for?: string; past?: boolean; output?: str
 export const createRecordCommand = defineCommand({
   name: "record",
   description: "record what podfit decides about a pod or ScaledObject",
-  argument: new Argument("<subject...>", describeSubjects(KINDS)),
+  argument: new SubjectArgument("<subject...>", KINDS),
   flags: [
     createFlag("--for <duration>", "how long, such as 10m (default: until Ctrl-C)"),
     createFlag("--past", "begin with the records of about the last hour"),

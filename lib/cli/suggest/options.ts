@@ -1,12 +1,10 @@
 /** The flags of `podfit suggest`. */
-import { Argument } from "commander";
 import { WORKLOAD_KINDS } from "../../daemon/cluster/tables.ts";
 import type { WorkloadKind } from "../../model/autoscaler.ts";
 import type { Selector } from "../../units/selector.ts";
-import { createFlag, defineCommand, type GetEnv, type Typed } from "../command/command.ts";
+import { createFlag, defineCommand, type GetEnv, SubjectArgument, type Typed } from "../command/command.ts";
 import { LOAD_FLAGS, type LoadGiven, type LoadOptions, toLoadOptions } from "../command/load_flags.ts";
 import {
-  describeSubjects,
   parseNamespace,
   parseOptional,
   parseSubject,
@@ -83,7 +81,7 @@ type Given =
 export const createSuggestCommand = defineCommand({
   name: "suggest",
   description: "find the policy that fits a workload, and print its manifest",
-  argument: new Argument("[workload...]", describeSubjects(WORKLOAD_KINDS)),
+  argument: new SubjectArgument("[workload...]", WORKLOAD_KINDS),
   flags: [
     NAMESPACE_FLAG,
     createFlag("--all", "every workload of the namespace"),
