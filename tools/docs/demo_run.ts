@@ -16,7 +16,7 @@ export async function runDemo(scene: SceneName, minutes: number): Promise<Story>
   const world = await openWorld({
     scene: getScene(scene),
     clock,
-    isServed: false,
+    toWallTime: null,
     onEvaluation: (evaluation) => story = withEvaluation(story, evaluation),
     onPass: (pass) => story = withReplicas(story, pass),
     onTrouble: (trouble) => story = withTrouble(story, { at: clock.now(), trouble }),

@@ -26,7 +26,7 @@ export async function demo({ scene, speed, seconds, keeps, color }: DemoOptions)
   await using world = await openWorld({
     scene: getScene(scene),
     clock,
-    isServed: true,
+    toWallTime: (at) => at - clock.now() + systemClock.now(),
     onEvaluation: (evaluation) => story = withEvaluation(story, evaluation),
     onPass: (pass) => story = withReplicas(story, pass),
     onTrouble: (trouble) => story = withTrouble(story, { at: clock.now(), trouble }),

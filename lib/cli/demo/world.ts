@@ -29,7 +29,8 @@ import { type ContainerUse, listUses } from "./story.ts";
 interface WorldOptions {
   readonly scene: Scene;
   readonly clock: Clock;
-  readonly isServed: boolean;
+  /** Returns the wall time that is as long ago as a time of the clock; `null` = the cluster is not served. */
+  readonly toWallTime: ((at: number) => number) | null;
   readonly onEvaluation: EvaluationSink;
   /** For ScaledObjects of the cluster with podfit. */
   readonly onPass: (pass: ReplicasEvaluation) => void;
@@ -47,26 +48,22 @@ interface World extends AsyncDisposable {
 
 /** Starts both clusters and their daemons. Rejects where one of them cannot start. */
 export async function openWorld(world: WorldOptions): Promise<World> {
-  const { scene, clock, isServed, onEvaluation, onPass, onTrouble } = world;
+  const { scene, clock, toWallTime, onEvaluation, onPass, onTrouble } = world;
   await using building = new AsyncDisposableStack();
   const options: ClusterOptions = { clock, seed: "demo", nodes: [scene.node] };
   const comparison = building.use(await startCluster(options));
   // Records are kept only where somebody can read them.
-  const flightRecorder = isServed ? createFlightRecorder(clock) : null;
+  const flightRecorder = toWallTime === null ? null : createFlightRecorder(clock);
   const proxy = flightRecorder === null ? {} : { createProxy: createRecordsProxy(flightRecorder) };
   const cluster = building.use(await startCluster({ ...options, ...proxy }));
-  const serve: Transport = (request) => {
-    const { pathname, origin } = new URL(request.url);
-    return pathname === "/kubeconfig"
-      ? Promise.resolve(Response.json(toKubeconfig(origin)))
-      : cluster.api.handle(request);
-  };
-  const origin = isServed ? `http://127.0.0.1:${building.use(listen(serve)).port}` : null;
+  const origin = toWallTime === null
+    ? null
+    : `http://127.0.0.1:${building.use(listen(serveAtWallTime(cluster, toWallTime))).port}`;
   const isOfComparison = ({ kind }: Manifest) => scene.comparisonKinds.includes(String(kind));
   await apply([...scene.definitions, ...scene.manifests], cluster);
   await apply([...scene.hasReplicas ? scene.definitions : [], ...scene.manifests.filter(isOfComparison)], comparison);
   for (const one of [cluster, comparison]) setLoads(scene, one);
-  if (isServed) await addPodfit(cluster);
+  if (toWallTime !== null) await addPodfit(cluster);
   const daemon = building.use(runDaemon({
     ...connect(cluster, building),
     clock,
@@ -89,6 +86,50 @@ export async function openWorld(world: WorldOptions): Promise<World> {
     listUses: () => ({ podfit: read(cluster), comparison: read(comparison) }),
     [Symbol.asyncDispose]: () => disposal.disposeAsync(),
   };
+}
+
+/** Records keep the times of the demo: podfit's commands compare them with each other. */
+function serveAtWallTime({ api }: Cluster, toWallTime: (at: number) => number): Transport {
+  return async (request) => {
+    const { pathname, origin } = new URL(request.url);
+    if (pathname === "/kubeconfig") return Response.json(toKubeconfig(origin));
+    const response = await api.handle(request);
+    return pathname.includes("/proxy/") ? response : replaceTimes(response, toWallTime);
+  };
+}
+
+/** Times as the API writes them. */
+const TIMES = /"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z"/g;
+
+/**
+ * Returns the answer with wall times in place of the demo's, so that kubectl computes the same ages as this server. The
+ * demo's clock runs ahead, and the age of an object of the future is `<invalid>`. Watches are changed line by line.
+ */
+export function replaceTimes(response: Response, toWallTime: (at: number) => number): Response {
+  if (response.body === null) return response;
+  const replace = (text: string) =>
+    text.replace(TIMES, (_, seconds: string, fraction = "") => {
+      const at = toWallTime(Date.parse(`${seconds}${fraction.slice(0, 4)}Z`));
+      const [whole = "", part = ""] = new Date(Math.floor(at)).toISOString().replace("Z", "").split(".");
+      const digits = fraction.length - 1;
+      return `"${whole}${digits < 0 ? "" : `.${part.padEnd(digits, "0").slice(0, digits)}`}Z"`;
+    });
+  let rest = "";
+  const lines = new TransformStream<string, string>({
+    transform(chunk, controller) {
+      rest += chunk;
+      const end = rest.lastIndexOf("\n") + 1;
+      if (end > 0) controller.enqueue(replace(rest.slice(0, end)));
+      rest = rest.slice(end);
+    },
+    flush: (controller) => controller.enqueue(replace(rest)),
+  });
+  const headers = new Headers(response.headers);
+  headers.delete("content-length");
+  const body = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(lines).pipeThrough(
+    new TextEncoderStream(),
+  );
+  return new Response(body, { status: response.status, headers });
 }
 
 /** Replicas only: without a PodResourceAutoscaler podfit sets them exactly as an HPA does. */

@@ -35,6 +35,16 @@ Deno.test("podfit top, explain and lint --cluster work on the demo by its kubeco
   const explained = await ask("explain", web);
   assertMatch(explained.stdout, /^web-\S+ has cpu\.requests \d+m, .*podfit wants/);
   assertMatch(explained.stdout, /as of 0s ago/);
+  const server = new URL(url).origin;
+  for (const path of ["/api/v1/pods", "/api/v1/events"]) {
+    const list = await (await fetch(`${server}${path}`)).json();
+    const made = list.items.map(({ metadata }: { metadata: { creationTimestamp: string } }) =>
+      Date.parse(metadata.creationTimestamp)
+    );
+    assert(made.length > 0, path);
+    // kubectl's clock is this one: the age of what is made later is <invalid>.
+    assertEquals(made.filter((at: number) => at > Date.now()), [], path);
+  }
   const linted = await ask("lint", "--cluster");
   assertMatch(linted.complaints.join("\n"), /3 autoscalers: 0 errors, 0 warnings/);
   child.kill("SIGINT");

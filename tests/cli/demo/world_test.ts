@@ -5,7 +5,7 @@ import { getScene } from "../../../lib/cli/demo/scene.ts";
 import { withEvaluation, withReplicas, withTrouble } from "../../../lib/cli/demo/evaluations.ts";
 import { newStory, nextStory } from "../../../lib/cli/demo/story.ts";
 import { computeAverage } from "../../../lib/cli/demo/totals.ts";
-import { openWorld } from "../../../lib/cli/demo/world.ts";
+import { openWorld, replaceTimes } from "../../../lib/cli/demo/world.ts";
 import { SCENES } from "../../../lib/cli/demo/options.ts";
 import { lintManifests } from "../../../lib/cli/lint/lint_files.ts";
 import { formatName } from "../../../lib/daemon/cluster/facts.ts";
@@ -19,7 +19,7 @@ Deno.test("in the demo podfit resizes all three, gives back, and loses less than
   const world = await openWorld({
     scene: getScene("sizes"),
     clock,
-    isServed: false,
+    toWallTime: null,
     onEvaluation(evaluation) {
       story = withEvaluation(story, evaluation);
       const { scaled } = evaluation.outcome;
@@ -57,7 +57,7 @@ Deno.test("in the scene with replicas a pod grows before there are more, and bot
   const world = await openWorld({
     scene: getScene("both"),
     clock,
-    isServed: false,
+    toWallTime: null,
     onEvaluation: (evaluation) => story = withEvaluation(story, evaluation),
     onPass: (pass) => story = withReplicas(story, pass),
     onTrouble: (trouble) => story = withTrouble(story, { at: clock.now(), trouble }),
@@ -101,3 +101,22 @@ async function close(world: AsyncDisposable, clock: VirtualClock): Promise<void>
   for (let second = 0; second < 60 && !isOver; second++) await clock.advance(1000);
   await closing;
 }
+
+Deno.test("times of the demo are served as wall times of the same age, in lists, watches and cells, and nothing else changes", async () => {
+  const times = ["2030-01-01T00:10:00Z", "2030-01-01T00:10:00.123456Z", "2030-01-01T00:09:59.9Z"];
+  const served = times.map((time) => `{"at":"${time}","text":"since ${time}","date":"2030-01-01"}`);
+  // A chunk may end within a time.
+  const chunks = [`${served[0]}\n${served[1]?.slice(0, 20)}`, `${served[1]?.slice(20)}\n`, served[2] ?? ""];
+  const body = ReadableStream.from(chunks).pipeThrough(new TextEncoderStream());
+  const headers = { "content-type": "application/json", "content-length": "5" };
+  const response = replaceTimes(new Response(body, { status: 201, headers }), (at) => at - 600_000);
+  const wall = ["2030-01-01T00:00:00Z", "2030-01-01T00:00:00.123000Z", "2029-12-31T23:59:59.9Z"];
+  const expected = wall.map((time, index) => `{"at":"${time}","text":"since ${times[index]}","date":"2030-01-01"}`);
+  assertEquals((await response.text()).split("\n"), expected);
+  assertEquals([response.status, response.headers.get("content-type"), response.headers.get("content-length")], [
+    201,
+    "application/json",
+    null,
+  ]);
+  assertEquals(replaceTimes(new Response(null, { status: 204 }), () => 0).status, 204);
+});
