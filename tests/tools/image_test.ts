@@ -16,7 +16,7 @@ import {
   VERSION,
 } from "../../tools/image/facts.ts";
 import { writeFiles } from "../../tools/image/files.ts";
-import { CONFIG, readLayers, toImage } from "../../tools/image/image.ts";
+import { CONFIG, IMAGE_STEPS, readLayers, toImage } from "../../tools/image/image.ts";
 import { listLibraries, readLibraries } from "../../tools/image/libraries.ts";
 import { describeLicence, listReachedPackages } from "../../tools/image/notices.ts";
 import { toSha256 } from "../../tools/image/pins.ts";
@@ -28,8 +28,13 @@ import { QUICK_START } from "../support/manifests.ts";
 import { runWithInput } from "../support/podfit_process.ts";
 
 const PROJECT = new URL("../../", import.meta.url).pathname;
-const layers = await readLayers();
+const steps: string[] = [];
+const layers = await readLayers({ onStep: (step) => steps.push(step) });
 const files = layers.flatMap((layer) => layer.files);
+
+Deno.test("each step of an image is told before it is done, so that the task can show how far it is", () => {
+  assertEquals<readonly string[]>(["libraries", ...steps, "archive"], IMAGE_STEPS);
+});
 
 Deno.test("every file of the image stands in one of three layers, can be read by all and written by none, and has no setuid", () => {
   assertEquals(layers.map(({ comment }) => comment), [`Deno ${Deno.version.deno}`, "glibc and libgcc", "podfit"]);

@@ -42,22 +42,35 @@ export interface LayersOptions {
   readonly commit?: string | undefined;
   /** The folder below which the pinned C libraries are. Without it: whatever this machine has. */
   readonly libraries?: string | undefined;
+  /** Gets what is done next. */
+  readonly onStep?: (step: ImageStep) => void;
 }
+
+/** What takes the time of an image, in this order. `libraries` and `archive` are steps of who calls it. */
+export const IMAGE_STEPS = ["libraries", "bundle", "compile cache", "licences", "archive"] as const;
+
+export type ImageStep = typeof IMAGE_STEPS[number];
 
 /**
  * The runtime is the Deno that runs this. Rejects where a part cannot be made, its licence is missing, or a pinned part
  * is another one.
  */
-export async function readLayers({ commit, libraries }: LayersOptions = {}): Promise<readonly Layer[]> {
+export async function readLayers(
+  { commit, libraries, onStep = () => {} }: LayersOptions = {},
+): Promise<readonly Layer[]> {
   const pins = PINS[ARCHITECTURE];
   const runtime = { path: "podfit/deno", mode: 0o755, content: await Deno.readFile(Deno.execPath()) };
   if (libraries !== undefined) checkRuntime(runtime.content, pins);
   const found = libraries === undefined
     ? await readLibraries(Deno.execPath())
     : await readPinnedLibraries(libraries, pins);
+  onStep("bundle");
   const program = toProgram(await bundlePodfit(commit));
   const packages = await listPackages();
-  const own = [...program, ...await warmCache(program), ...await readNotices(packages)];
+  onStep("compile cache");
+  const cache = await warmCache(program);
+  onStep("licences");
+  const own = [...program, ...cache, ...await readNotices(packages)];
   const sbom = toSbom({
     commit,
     os: "linux",

@@ -21,11 +21,12 @@
  *   a kubeconfig whose user is an exec plug-in    the same with -P=exec
  */
 import { parseArgs } from "node:util";
+import { openProgressLine } from "../../lib/cli/terminal/screen.ts";
 import { writeArchive } from "./archive.ts";
 import { VERSION } from "./facts.ts";
 import { writeFiles } from "./files.ts";
 import { findLibraries } from "./fetch.ts";
-import { readLayers, toImage } from "./image.ts";
+import { IMAGE_STEPS, type ImageStep, readLayers, toImage } from "./image.ts";
 import { SBOM_PATH } from "./sbom.ts";
 
 const { values } = parseArgs({
@@ -39,8 +40,13 @@ const { values } = parseArgs({
     sbom: { type: "string" },
   },
 });
+using progress = openProgressLine();
+const onStep = (step: ImageStep) =>
+  progress.show(`Building the image, step ${IMAGE_STEPS.indexOf(step) + 1} of ${IMAGE_STEPS.length}: ${step}`);
 const stage = await Deno.makeTempDir();
+onStep("libraries");
 const layers = await readLayers({
+  onStep,
   commit: values.commit || undefined,
   libraries: values.unpinned ? undefined : values.libraries ?? await findLibraries(stage),
 }).finally(() => Deno.remove(stage, { recursive: true }));
@@ -50,7 +56,9 @@ if (values.sbom !== undefined) {
 }
 if (values.rootfs !== undefined) await writeFiles(values.rootfs, layers.flatMap(({ files }) => files));
 else {
+  onStep("archive");
   const { content, compressedBytes, digest } = await writeArchive(toImage(layers, { tag: values.tag }));
   await Deno.writeFile(values.output, content);
+  progress.show("");
   console.log(`${values.output}: ${values.tag}, ${(compressedBytes / 1e6).toFixed(1)} MB compressed, ${digest}`);
 }

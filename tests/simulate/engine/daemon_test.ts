@@ -19,7 +19,7 @@ const MINUTE = 60;
 Deno.test("simulate() comes to what the whole daemon comes to on the embedded cluster, under the same curve", async () => {
   for (const spec of [{ profile: "balanced" }, { policy: EXAMPLE }]) {
     const curves = Array.from({ length: PODS }, (_, index) => ({ ...CURVE, name: `steps-${index}` }));
-    const runs = await runDaemon({ controller: "podfit", curves, spec, seed: "1", say: () => {} });
+    const runs = await runDaemon({ controller: "podfit", curves, spec, seed: "1", onHours() {}, complain() {} });
     const daemon = runs.map((one, index) => scoreRun(curves[index] ?? CURVE, one));
     const simulated = Array.from({ length: SEEDS }, (_, seed) => simulateCurve(spec, String(seed)));
     const [expected, resizes] = [meanOf(daemon.map(countOf)), meanOf(simulated.map(({ resizes }) => resizes.length))];

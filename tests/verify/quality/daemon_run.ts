@@ -27,12 +27,15 @@ export interface DaemonRunOptions {
   /** Goes into the spec of each autoscaler. */
   readonly spec: Readonly<Record<string, unknown>>;
   readonly seed: string;
-  readonly say: (text: string) => void;
+  /** Gets the simulated hours and their number, each four hours. */
+  readonly onHours: (passed: number, of: number) => void;
+  /** Gets the lines of podfit's log, which are errors. */
+  readonly complain: (line: string) => void;
 }
 
 /** One run for each curve, in their order. */
 export async function runDaemon(options: DaemonRunOptions): Promise<readonly Run[]> {
-  const { controller, curves, spec, seed, say } = options;
+  const { controller, curves, spec, seed, onHours, complain } = options;
   const cluster = await ClusterRun.start({ seed, nodes: [NODE] });
   const startAt = cluster.clock.now();
   for (const curve of curves) await cluster.create(toPod(curve), toAutoscaler(curve, spec));
@@ -42,7 +45,7 @@ export async function runDaemon(options: DaemonRunOptions): Promise<readonly Run
     const known = seen.get(pod.metadata.name);
     if (known !== undefined) note(known, pod, { startAt, now: cluster.clock.now() });
   });
-  const daemon = startDaemon(cluster, ending.signal, say);
+  const daemon = startDaemon(cluster, ending.signal, complain);
   await cluster.advance(START_SECONDS);
   await refuseFaults(cluster);
   const lasts = Math.max(...curves.map(({ seconds }) => seconds));
@@ -54,7 +57,7 @@ export async function runDaemon(options: DaemonRunOptions): Promise<readonly Run
       await cluster.delete(`podresourceautoscalers/${name}`);
       await cluster.delete(`pods/${name}`);
     }
-    if (passed % 14_400 < STEP_SECONDS) say(`${controller}: ${Math.round(passed / 3600)} of ${lasts / 3600} h`);
+    if (passed % 14_400 < STEP_SECONDS) onHours(Math.round(passed / 3600), Math.round(lasts / 3600));
   }
   ending.abort();
   await cluster.advance(20);
@@ -93,7 +96,7 @@ function toAutoscaler({ name }: Curve, given: DaemonRunOptions["spec"]): Json {
   };
 }
 
-async function startDaemon({ cluster, clock }: ClusterRun, signal: AbortSignal, say: (text: string) => void) {
+async function startDaemon({ cluster, clock }: ClusterRun, signal: AbortSignal, write: (line: string) => void) {
   const server = cluster.connect();
   const random = () => 0.5;
   await createDaemon({
@@ -107,7 +110,7 @@ async function startDaemon({ cluster, clock }: ClusterRun, signal: AbortSignal, 
     requiresAnnotation: false,
     instance: "quality",
     signal,
-    log: createLog({ level: "error", format: "json", clock, write: say }),
+    log: createLog({ level: "error", format: "json", clock, write }),
   }).run();
 }
 

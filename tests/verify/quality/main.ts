@@ -13,6 +13,7 @@
  * A whole run writes tests/verify/results/quality.md and quality.svg; any other prints what it has.
  */
 import { parseArgs } from "node:util";
+import { openProgressLine } from "../../../lib/cli/terminal/screen.ts";
 import { describeTaking, mapAtOnce } from "../../support/results.ts";
 import type { Curve } from "./curve.ts";
 import { judge, meanOf } from "./judge.ts";
@@ -47,9 +48,12 @@ const policies = values.policies?.split(",") ?? POLICIES;
 await Deno.remove(out, { recursive: true }).catch(() => {});
 await Deno.mkdir(out, { recursive: true });
 const only = values.only?.split(",");
+const progress = openProgressLine();
 const curves = (await makeCurves()).filter(({ name }) => only?.includes(name) ?? true);
 await runPolicies(curves);
+showStep(5, "scoring the runs");
 const scores = await scoreAll(curves);
+progress[Symbol.dispose]();
 console.log(values.each ? `${writeCurves(scores)}\n\n${writeTables(scores)}` : writeTables(scores));
 if (isWhole) {
   const bars = judge(scores);
@@ -58,12 +62,20 @@ if (isWhole) {
 }
 if (isOwn) await writeResults(scores);
 
+/** The steps are of very different length, so each says what it does. */
+function showStep(step: number, does: string): void {
+  progress.show(`Step ${step} of 5: ${does}`);
+}
+
 /** Builds sim/, and has it make the curves and run the rivals. */
 async function makeCurves(): Promise<readonly Curve[]> {
   const sim = `${cacheFolder()}/sim`;
+  showStep(1, "building the simulator");
   await run("go", ["build", "-o", sim, "."], { cwd: `${HERE}/sim` });
   const env = values.hours === undefined ? {} : { HOURS: values.hours };
+  showStep(2, "making the curves");
   await run(sim, ["curves", values.curves ?? `${HERE}/traces`, out], { env });
+  showStep(3, "running the rivals");
   await run(sim, ["rivals", out], {});
   const names = [...Deno.readDirSync(`${out}/curves`)].map(({ name }) => name).sort();
   return names.map((name) => JSON.parse(Deno.readTextFileSync(`${out}/curves/${name}`)));
@@ -71,11 +83,19 @@ async function makeCurves(): Promise<readonly Curve[]> {
 
 /** Each policy in a process of its own, two at a time. */
 async function runPolicies(curves: readonly Curve[]): Promise<void> {
+  const far = new Map(policies.map((policy) => [policy, "waits"]));
+  const onFar = (policy: string, text: string) => {
+    far.set(policy, text);
+    showStep(4, [...far].map((one) => one.join(" ")).join(", "));
+  };
   await mapAtOnce(policies, AT_ONCE, async (policy) => {
     const own = curves.filter(({ kind }) => kind !== "phase" || policy === PHASE_POLICY).map(({ name }) => name);
     const file = `${HERE}/policies/${policy}.json`;
     const args = [out, `podfit-${policy}`, file, own.join(",")];
-    await run(Deno.execPath(), ["run", "-P=dev", V8_FLAGS, `${HERE}/worker.ts`, ...args], {});
+    await run(Deno.execPath(), ["run", "-P=dev", V8_FLAGS, `${HERE}/worker.ts`, ...args], {
+      onOutput: (text) => onFar(policy, text),
+    });
+    onFar(policy, "done");
   });
 }
 
@@ -127,14 +147,25 @@ function cacheFolder(): string {
   return `${Deno.env.get("XDG_CACHE_HOME") ?? `${Deno.env.get("HOME")}/.cache`}/podfit-quality`;
 }
 
-async function run(
-  program: string,
-  args: readonly string[],
-  options: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> },
-): Promise<void> {
-  const command = new Deno.Command(program, { args: [...args], ...options, stdout: "inherit", stderr: "inherit" });
-  const { success, code } = await command.spawn().status.catch((error: unknown) => {
-    throw new Error(`Cannot run ${program}: is it installed?`, { cause: error });
-  });
+interface RunOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Gets the last line of what it prints; without this, all of it is printed. */
+  readonly onOutput?: (line: string) => void;
+}
+
+async function run(program: string, args: readonly string[], { onOutput, ...options }: RunOptions): Promise<void> {
+  const stdout = onOutput === undefined ? "inherit" : "piped";
+  const command = new Deno.Command(program, { args: [...args], ...options, stdout, stderr: "inherit" });
+  const fail = (cause: unknown) => {
+    throw new Error(`Cannot run ${program}: is it installed?`, { cause });
+  };
+  const child = await Promise.resolve().then(() => command.spawn()).catch(fail);
+  if (onOutput !== undefined) {
+    for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
+      onOutput(text.trimEnd().split("\n").at(-1) ?? "");
+    }
+  }
+  const { success, code } = await child.status;
   if (!success) throw new Error(`Cannot measure: ${program} ended with ${code}`);
 }

@@ -1,7 +1,8 @@
+// deno-lint-ignore-file no-console
 /**
  * One policy over some curves in a process of its own, as two of them in one need more memory than V8 gives:
  *   worker.ts OUT CONTROLLER POLICY.json CURVE,...
- * Reads OUT/curves/CURVE.json, writes OUT/runs/CONTROLLER/CURVE.json.
+ * Reads OUT/curves/CURVE.json, writes OUT/runs/CONTROLLER/CURVE.json. Prints how far it is, one line at a time.
  */
 import type { Curve } from "./curve.ts";
 import { runDaemon } from "./daemon_run.ts";
@@ -13,8 +14,8 @@ const runs = await runDaemon({
   curves,
   spec: JSON.parse(Deno.readTextFileSync(policy)),
   seed: "quality",
-  // deno-lint-ignore no-console
-  say: (text) => console.error(text),
+  onHours: (passed, of) => console.log(`${passed} of ${of} h`),
+  complain: (line) => console.error(line),
 });
 await Deno.mkdir(`${out}/runs/${controller}`, { recursive: true });
 for (const run of runs) await Deno.writeTextFile(`${out}/runs/${controller}/${run.curve}.json`, JSON.stringify(run));
