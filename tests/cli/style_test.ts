@@ -21,7 +21,7 @@ Deno.test("colour is for terminals, unless NO_COLOR says none or --color says ot
 
 Deno.test("a style without colour changes no text", () => {
   const { isColored: _, ...paints } = createStyle(false);
-  assertEquals(Object.values(paints).map((paint) => paint("a")), Array(6).fill("a"));
+  assertEquals(Object.values(paints).map((paint) => paint("a")), Array(4).fill("a"));
   assertEquals(toCharacters(createStyle(true).red("a")), "\x1b[31ma\x1b[39m");
 });
 

@@ -26,7 +26,7 @@ const CODES = {
   limits: [1, 35],
   up: [1, 32],
   down: [1, 34],
-  blocked: [33],
+  blocked: [35],
   lost: [1, 31],
   trouble: [31],
   good: [1, 32],

@@ -87,8 +87,8 @@ function describePlace({ file, place, kind, object }: LocatedStatement): string 
 
 const PAINTS: Readonly<Record<Level, (style: Style) => Style["red"]>> = {
   error: ({ red }) => red,
-  warning: ({ yellow }) => yellow,
-  advice: ({ cyan }) => cyan,
+  warning: ({ magenta }) => magenta,
+  advice: ({ bold }) => bold,
 };
 
 /**

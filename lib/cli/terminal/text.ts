@@ -17,15 +17,16 @@ interface ColorEnvironment {
   readonly noColor: string | undefined;
 }
 
-/** Texts as they are shown; unchanged without colour. */
+/**
+ * Texts as they are shown; unchanged without colour. Of the terminal's colours only red and magenta can be read both on
+ * white and on black, in the palettes of the usual terminals.
+ */
 export interface Style {
   readonly isColored: boolean;
   readonly bold: Paint;
   readonly dim: Paint;
   readonly red: Paint;
-  readonly yellow: Paint;
-  readonly green: Paint;
-  readonly cyan: Paint;
+  readonly magenta: Paint;
 }
 
 /** Colours a text that has no colours yet. */
@@ -46,9 +47,7 @@ export function createStyle(hasColor: boolean): Style {
     bold: paint(1, 22),
     dim: paint(2, 22),
     red: paint(31, 39),
-    yellow: paint(33, 39),
-    green: paint(32, 39),
-    cyan: paint(36, 39),
+    magenta: paint(35, 39),
   };
 }
 

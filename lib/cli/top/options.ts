@@ -37,7 +37,7 @@ const NOTES = `
 One row per container that podfit tracks: its usage, request and limit, the utilization of its fullest managed resource
 field, the wanted size (REQUEST/LIMIT), and what blocks it or why no change is wanted. One row per workload with a
 ScaledObject: its pods, how far its triggers are from their targets (1.00x = at the target), and the wanted number.
-Yellow rows wait for something. A narrow terminal leaves out the least important columns; -o wide prints all.
+Coloured rows wait for something. A narrow terminal leaves out the least important columns; -o wide prints all.
 With --selector, only pods that have these labels are listed, and no workloads.
 
 Asks podfit as "podfit explain" does: it must run with --debug-listen.

@@ -268,7 +268,7 @@ export function toTopTable(rows: readonly TopRow[], given: TextOptions & TableOp
   const heading = formatRow(columns.map(({ title }) => title), { columns, widths });
   return [
     ...options.hasHeaders === false ? [] : [options.style.bold(heading)],
-    ...lines.map((line, at) => rows[at]?.isHeld === true ? options.style.yellow(line) : line),
+    ...lines.map((line, at) => rows[at]?.isHeld === true ? options.style.magenta(line) : line),
   ];
 }
 

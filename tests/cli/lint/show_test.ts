@@ -30,7 +30,7 @@ Deno.test("text is coloured only with a style that has colours, and never inside
   const text = formatReport({ ...REPORT, findings: [FINDING] }, { format: "text", style: createStyle(true) });
   assertEquals(
     toCharacters(text).replaceAll("\x1b", "^"),
-    "^[1ma,b:c%.yaml:7:5^[22m: ^[36madvice^[39m: shop/web: " +
+    "^[1ma,b:c%.yaml:7:5^[22m: ^[1madvice^[22m: shop/web: " +
       "spec.policy.cooldown: 100 % of it, ::error::and: more ^[2m[slow-up]^[22m\n",
   );
 });

@@ -46,7 +46,7 @@ Deno.test("sequences of podfit's own pass, and those in a text that they style d
   const cases: readonly (readonly [Text, string])[] = [
     [createStyle(true).red(evil), `\x1b[31m${shown}\x1b[39m`],
     [createStyle(true).bold(evil), `\x1b[1m${shown}\x1b[22m`],
-    [createStyle(false).yellow(evil), shown],
+    [createStyle(false).magenta(evil), shown],
     [render([{ text: evil, style: "up" }], true), `\x1b[1;32m${shown}\x1b[0m`],
     [fillScreen([evil], 2), `${shown}\x1b[K\x1b[K`],
     [[TERMINAL.toLineStart, TERMINAL.clearLineEnd, evil], `\r\x1b[K${shown}`],

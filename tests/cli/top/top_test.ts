@@ -71,7 +71,7 @@ Deno.test("top -o wide prints every column at any width, -A the namespace, and -
 Deno.test("top paints the rows that wait for something, on a terminal with colour only", async () => {
   const rows = sortRows(await list(), "name");
   const [, calm = "", , keen = ""] = toLines(rows, { style: createStyle(true), columns: 200 });
-  assertEquals([calm.startsWith("\x1b[33m"), keen.startsWith("\x1b[33m")], [false, true]);
+  assertEquals([calm.startsWith("\x1b[35m"), keen.startsWith("\x1b[35m")], [false, true]);
   assert(toLines(rows, { style: createStyle(false), columns: 200 }).every((line) => !line.includes("\x1b")));
 });
 
