@@ -7,6 +7,7 @@
  */
 import type { StatusDetails } from "../api/kubernetes.ts";
 import { redact } from "../runtime/secrets.ts";
+import { replaceUnseen } from "../runtime/unseen.ts";
 import { isRecord } from "../units/untrusted.ts";
 
 /**
@@ -86,9 +87,12 @@ export function getErrorMessage(error: unknown): string {
   return oneLine(message.replace(/^error sending request for url \(.*?\): (client error \(\w+\): )?/, ""));
 }
 
-/** Returns text from outside as one line of at most 500 characters, without a secret of this process. */
+/**
+ * Returns text from outside as one line of at most 500 characters, without a secret of this process and without what a
+ * terminal hides.
+ */
 export function oneLine(text: string): string {
-  return redact(text).replace(/[\p{Cc}\s]+/gu, " ").trim().slice(0, MAX_MESSAGE_LENGTH);
+  return replaceUnseen(redact(text).replace(/[\p{Cc}\s]+/gu, " ").trim().slice(0, MAX_MESSAGE_LENGTH));
 }
 
 interface ApiErrorFields {

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "#assert";
-import { describeNetworkError, getErrorMessage, toNetworkError } from "../../lib/kube/errors.ts";
+import { describeNetworkError, getErrorMessage, oneLine, toNetworkError } from "../../lib/kube/errors.ts";
 
 /** What Deno 2.9.6 was seen to say in `error.cause.message`, after "error sending request for url (...): ". */
 const seen: readonly [words: string, includes: string][] = [
@@ -53,4 +53,10 @@ Deno.test("getErrorMessage() says what fetch means, on one line", () => {
   assertEquals(getErrorMessage(fetchFailed), "tcp connect error: refused");
   assertEquals(getErrorMessage(new Error("Cannot reach it", { cause: fetchFailed })), "Cannot reach it");
   assertEquals(getErrorMessage("text"), "text");
+});
+
+Deno.test("oneLine() leaves nothing that breaks a line, hides a text or turns it round", () => {
+  assertEquals(oneLine(" a\n\u2028b\u0007c "), "a b c");
+  assertEquals(oneLine("a\u202eb\u200bc"), "a\ufffdb\ufffdc");
+  assertEquals(oneLine(`${"x".repeat(499)}\u{1f600}`), `${"x".repeat(499)}\ufffd`, "a half of a character");
 });

@@ -144,6 +144,7 @@ function listExternalMetrics(
   return metrics.slice(0, MAX_HPA_METRICS).flatMap(({ external }) => {
     if (external === undefined) return [];
     const { metric: { name }, target: { type, averageValue, value } } = external;
+    if (typeof name !== "string") return [];
     return [{ name, type, target: String(averageValue ?? value ?? "") }];
   });
 }

@@ -7,7 +7,7 @@ import { type Conflict, type ConflictQuery, findConflict } from "../../../lib/da
 import { type HpaFacts, parseHpa } from "../../../lib/daemon/cluster/parse_objects.ts";
 import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";
 import type { ScaledObjectFacts } from "../../../lib/model/scaled_object.ts";
-import { hpa as hpaObject, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
+import { hpa as hpaObject, kafkaMetric, kedasHpa, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
 
 interface Given {
   readonly annotations?: Readonly<Record<string, string>>;
@@ -119,4 +119,13 @@ Deno.test("findConflict() finds pods in common AmbiguousSelector, of the younger
     assert(blocker?.kind === "selector");
     assertEquals(blocker.reason, "AmbiguousSelector");
   }
+});
+
+Deno.test("parseHpa() leaves out a metric whose name is no text, and keeps the others", () => {
+  const odd = kafkaMetric();
+  const external = { ...odd.external, metric: { name: { toString: 1 } } };
+  const metrics = [{ ...odd, external }, kafkaMetric("5")];
+  assertEquals(parseHpa(kedasHpa("uid-web", metrics)).metrics, [
+    { name: "s0-kafka-orders", type: "AverageValue", target: "5" },
+  ]);
 });

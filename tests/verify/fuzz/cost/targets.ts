@@ -278,7 +278,7 @@ export const COST_TARGETS: readonly CostTarget[] = [
   },
   {
     name: "hosts",
-    legal: OBJECT,
+    legal: 64 * KIB,
     seeds: frames(["a", "a.", "%", ":", "[", "1.", "/"], [["", ""], ["", "\n"], ["*.", ":1"], ["[", "]:1"]]),
     tokens: TEXT_TOKENS,
     run: (text) => parseHostRule(text),
