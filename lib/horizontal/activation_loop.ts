@@ -13,7 +13,7 @@ import type {
   ScaleWrite,
 } from "../model/replicas_decision.ts";
 import type { Condition, ReplicasState } from "../model/replicas_state.ts";
-import { formatTarget, listExternalTriggers, type ScaledObject } from "../model/scaled_object.ts";
+import { formatTarget, listExternalTriggers, listMistakes, type ScaledObject } from "../model/scaled_object.ts";
 import { formatTime } from "../units/time.ts";
 import {
   type ActivationStep,
@@ -23,9 +23,11 @@ import {
   toWholeSeconds,
 } from "./activation.ts";
 import {
+  addMistakes,
   COOLING_DOWN,
   isFailedWrite,
   NOT_ACTIVE,
+  type OwnCondition,
   PARTIAL_TRIGGER_ERROR,
   toReadyNow,
   toScalerActive,
@@ -58,6 +60,7 @@ export function runActivationLoop(
   const { conditions } = evaluation.state;
   const isHeld = taken.write !== null && !input.dryRun && isFailedWrite(conditions.Ready);
   const ready = isHeld ? conditions.Ready : toReadyNow(input);
+  const failing = taken.ready && addMistakes(taken.ready, listMistakes(object));
   const state: ReplicasState = {
     ...evaluation.state,
     notified: isDeactivated ? evaluation.state.notified : reportHeld(evaluation.state.notified, null).notified,
@@ -65,7 +68,7 @@ export function runActivationLoop(
     activity: nextActivity(object, activity),
     isActive,
     lastActiveAt: taken.lastActiveAt ?? before.lastActiveAt,
-    conditions: { ...conditions, Ready: taken.ready ?? ready, Active: taken.active },
+    conditions: { ...conditions, Ready: failing ?? ready, Active: taken.active },
   };
   const report = toActivationReport(taken, { object, replicas, evaluation });
   return { state, write: taken.write, notices: evaluation.notices, report };
@@ -96,7 +99,7 @@ function toActivationReport(
 interface StepResult {
   readonly write: ScaleWrite | null;
   /** `null` = no fault. */
-  readonly ready: Condition | null;
+  readonly ready: OwnCondition | null;
   readonly active: Condition;
   /** Epoch ms in whole seconds; `null` = unchanged. A write sets it only once it is accepted. */
   readonly lastActiveAt: number | null;

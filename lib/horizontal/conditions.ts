@@ -6,6 +6,7 @@
 import type { ScaledObjectConditionReason } from "../model/meanings/conditions.ts";
 import type { ReplicasInput, ScaleWrite } from "../model/replicas_decision.ts";
 import type { Condition, Conditions } from "../model/replicas_state.ts";
+import { listMistakes } from "../model/scaled_object.ts";
 import type { ScalingLimit } from "./behavior.ts";
 
 /** A condition that podfit sets. Conditions that others have set have any reason. */
@@ -24,12 +25,15 @@ export const PAUSED_MESSAGE = "ScaledObject is paused";
  */
 export function toReady(message: string, warnings: readonly string[] = []): OwnCondition {
   const text = [message, ...warnings.map((warning) => `warning: ${warning}`)].join("; ");
-  return { status: "True", reason: "ScaledObjectReady", message: text };
+  return { status: "True", reason: "ScaledObjectReady", message: cutMessage(text) };
 }
 
 /** Ready of an object that is scaled. What the target lacks for a trigger makes it False, and the others go on. Clauses: R25. */
-export function toReadyNow({ lack, warnings }: Pick<ReplicasInput, "lack" | "warnings">): OwnCondition {
-  return lack === undefined ? toReady(READY_MESSAGE, warnings) : toCheckFailed(lack);
+export function toReadyNow(
+  { lack, warnings = [], object: { scaledObject } }: Pick<ReplicasInput, "lack" | "warnings" | "object">,
+): OwnCondition {
+  const mistakes = scaledObject === null ? [] : listMistakes(scaledObject);
+  return lack === undefined ? toReady(READY_MESSAGE, [...warnings, ...mistakes]) : toCheckFailed(lack);
 }
 
 /** A longer message helps no reader; problems and answers of other systems may be long. */
@@ -40,8 +44,17 @@ export function toCheckFailed(message: string): OwnCondition {
   return {
     status: "False",
     reason: "ScaledObjectCheckFailed",
-    message: message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed(),
+    message: cutMessage(message),
   };
+}
+
+function cutMessage(message: string): string {
+  return message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
+}
+
+/** Returns the condition with what is wrong with single triggers. Clauses: R4. */
+export function addMistakes(condition: OwnCondition, mistakes: readonly string[]): OwnCondition {
+  return { ...condition, message: cutMessage([condition.message, ...mistakes].join("; ")) };
 }
 
 /** A condition of which nothing is known, and why. */

@@ -12,6 +12,8 @@ import {
   listExternalTriggers,
   type ScaledObject,
   type ScaledObjectFacts,
+  type Trigger,
+  type TriggerSource,
 } from "../model/scaled_object.ts";
 import type { CompositeMetric, ExternalMetric } from "./external_metrics.ts";
 
@@ -124,8 +126,9 @@ const SCALERS_TOPIC = "scalers";
  */
 export function reportScalersStarted(before: ReportedTopics, { triggers }: ScaledObject): ScalersReport {
   const known = findTopic(before, SCALERS_TOPIC);
-  // What KEDA measures is built by KEDA.
-  const own = triggers.filter((trigger) => trigger.kind === "resource" || trigger.source.kind !== "keda");
+  // What KEDA measures is built by KEDA, and what has a mistake by neither.
+  const isOwn = (trigger: Trigger) => trigger.kind === "resource" || !UNBUILT.includes(trigger.source.kind);
+  const own = triggers.filter(isOwn);
   const built = [...new Set(own.map(({ type }) => type))];
   const isNew = (type: string) => !(known ?? "").split(",").includes(type);
   const messages = built.filter(isNew).map((type) => `Scaler ${type} is built`);
@@ -136,6 +139,8 @@ export function reportScalersStarted(before: ReportedTopics, { triggers }: Scale
     )),
   };
 }
+
+const UNBUILT: readonly TriggerSource["kind"][] = ["keda", "invalid"];
 
 /** Returns the event for an object that was reported as started. */
 export function reportScalersStopped(before: ReportedTopics): ScalersReport {

@@ -56,8 +56,9 @@ function toFallbackResult(
 ): MetricResult {
   if (object.fallback?.behavior === "scalingModifiers" && object.formula !== null) return { kind: "nil", error };
   const milli = toFallbackValue(object, trigger, facts);
+  const why = object.formula === null && trigger.targetMilli === null ? "it has no valid target" : "no pod is ready";
   return milli === null
-    ? { kind: "failed", error: `${error} (and no fallback, as no pod is ready)` }
+    ? { kind: "failed", error: `${error} (and no fallback, as ${why})` }
     : { kind: "fallback", milli, error };
 }
 
@@ -116,7 +117,7 @@ interface FallbackFacts {
 
 /**
  * Returns the value of a trigger in fallback, thousandths: (1000 * target) * k, cut. `null` if there is none: type
- * Value without ready pods.
+ * Value without ready pods, or a trigger whose target is a mistake.
  */
 export function toFallbackValue(
   object: ScaledObject,

@@ -137,6 +137,7 @@ export interface ScaledObjectFacts {
   readonly scaledObject: ScaledObject | null;
   /** For an invalid object whose replicas are restored at its deletion: the target without triggers. */
   readonly restoring: ScaledObject | null;
+  /** Of a valid object, those of single triggers, which fail for that. */
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
   /** What the operator's limits have changed of it, for Ready's message. */
@@ -222,7 +223,15 @@ export type TriggerSource =
   | MetricsApiSource
   | PrometheusSource
   | KedaSource
-  | MetricSource;
+  | MetricSource
+  | InvalidSource;
+
+/** There is no value, because the trigger has a mistake: it fails each time. Clauses: R4. */
+interface InvalidSource {
+  readonly kind: "invalid";
+  /** With its path. */
+  readonly problem: string;
+}
 
 /** The value is a metric of custom.metrics.k8s.io or external.metrics.k8s.io, as an HPA has it. Clauses: M17. */
 export interface MetricSource {
@@ -318,6 +327,11 @@ export function doubtsEmptyAnswers({ source }: Pick<ExternalTrigger, "source">):
 export function isPolled({ minReplicas, idleReplicas, formula, triggers }: ScaledObject): boolean {
   if (minReplicas === 0 || idleReplicas !== null || formula !== null) return true;
   return listExternalTriggers({ triggers }).some(({ isCached }) => isCached);
+}
+
+/** Returns what is wrong with single triggers, each with its path. Clauses: R4. */
+export function listMistakes({ triggers }: Pick<ScaledObject, "triggers">): readonly string[] {
+  return triggers.flatMap((one) => one.kind === "external" && one.source.kind === "invalid" ? [one.source.problem] : []);
 }
 
 /** Returns the triggers whose value comes from outside the cluster. */

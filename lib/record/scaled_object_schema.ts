@@ -100,6 +100,7 @@ const source = v.variant("kind", [
     ...http,
   }),
   v.strictObject({ kind: v.literal("keda"), object: text, problem: textOrNull }),
+  v.strictObject({ kind: v.literal("invalid"), problem: text }),
   v.strictObject({
     kind: v.literal("metric"),
     metric: text,

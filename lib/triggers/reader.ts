@@ -178,6 +178,8 @@ type AskOutcome = ExternalReading | Extract<TriggersResult, { kind: "obstructed"
 export const SLOW_MS = 1_000;
 
 async function askTwice(trigger: ExternalTrigger, context: ReadContext): Promise<AskOutcome> {
+  const { source } = trigger;
+  if (source.kind === "invalid") return { kind: "failed", message: source.problem, isCounted: true };
   const first = await askOnce(trigger, context);
   if (first.outcome.kind !== "failed" || context.signal.aborted) return first.outcome;
   context.credentials.forget(trigger);

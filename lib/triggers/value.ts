@@ -49,6 +49,8 @@ export async function fetchTriggerValue(
         return toValueAnswer(
           await countPods({ namespace, selector: source.selector, isByNode: source.isByNode }, signal),
         );
+      case "invalid":
+        return { kind: "failed", message: source.problem, isEmpty: false };
       default:
         return await ask(withSource(trigger, source), options);
     }

@@ -81,6 +81,23 @@ Deno.test("toFallbackValue() multiplies the target by the replicas of each behav
   ]);
 });
 
+Deno.test("decideReplicas() falls back for a trigger with a mistake by its target, and says where it has none (R4, R70, R71)", () => {
+  const source = { kind: "invalid", problem: "spec.triggers[0].metadata.url: no" } as const;
+  const run = (targetMilli: bigint | null) => {
+    const fold = createFold(scaledObject({ fallback: ZERO_THRESHOLD, triggers: [external({ source, targetMilli })] }), 2);
+    fold.changed();
+    fold.poll([failed(source.problem)]);
+    fold.tick([failed(source.problem)]);
+    return [fold.scale.replicas, fold.state.conditions.Ready?.message, fold.state.conditions.HPAActive?.message] as const;
+  };
+  const [replicas, ready] = run(10_000n);
+  assertEquals(replicas, 4);
+  assertEquals(ready, `ScaledObject is defined correctly and is ready for scaling; warning: ${source.problem}`);
+  const [kept, failing, need] = run(null);
+  assertEquals([kept, need?.includes(`${source.problem} (and no fallback, as it has no valid target)`)], [2, true]);
+  assertEquals(failing?.endsWith(source.problem), true, failing);
+});
+
 Deno.test("toFallbackValue() divides by the ready pods for a Value, and has none without them (R71)", () => {
   const triggers = [external({ metricType: "Value" })];
   assertEquals(valueOf({ triggers }, { replicas: 2, readyPods: 4 }), 15_000n);

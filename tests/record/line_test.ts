@@ -12,8 +12,12 @@ import { GOOD_SCALED_OBJECTS } from "../support/good_scaled_objects.ts";
 import { SECOND, START } from "../support/builders.ts";
 import { recordStory } from "../support/recorded_story.ts";
 import { failed, pods, scaleOf, value } from "../support/replicas_fold.ts";
+import { CRON, METRICS_API, toScaledObject } from "../support/scaled_objects.ts";
 
-const FACTS: readonly ScaledObjectFacts[] = GOOD_SCALED_OBJECTS.map(({ manifest }) => parseScaledObject(manifest));
+const FACTS: readonly ScaledObjectFacts[] = [
+  ...GOOD_SCALED_OBJECTS.map(({ manifest }) => manifest),
+  toScaledObject({ "spec.triggers": [CRON, { ...METRICS_API, metadata: {} }] }),
+].map(parseScaledObject);
 
 function toLine(record: ReplicasRecord): RecordLine {
   const { namespace, name, uid } = record.input.object;

@@ -696,6 +696,12 @@ const BAD: readonly BadRow[] = [
     'Cannot use "prometheus:9090" as serverAddress: must be an address that begins with http:// or https://',
   ],
   [
+    "R14: a serverAddress of another protocol, with credentials that are not shown",
+    trigger(PROMETHEUS, { serverAddress: "htp://user:hunter2@prometheus:9090/a?key=hunter2" }),
+    "spec.triggers[0].metadata.serverAddress",
+    'Cannot use "htp://prometheus:9090/a" as serverAddress: must be an address that begins with http:// or https://',
+  ],
+  [
     "R14: no query",
     trigger(PROMETHEUS, { query: undefined }),
     "spec.triggers[0].metadata.query",

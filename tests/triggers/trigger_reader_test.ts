@@ -36,6 +36,21 @@ Deno.test("read() asks all external triggers at once, and one that fails stops n
   assertEquals(await reading, { 0: "down!", 1: 1, 2: 2 });
 });
 
+Deno.test("read() asks nothing for a trigger with a mistake, which fails each time, and is cached as others are (R4, R19)", async () => {
+  const seen: unknown[] = [];
+  const { read } = world({
+    fetchCredentials: ({ ref }) => (seen.push(ref), Promise.resolve(credentials("t"))),
+    ask: () => Promise.resolve(value(7)),
+    onAsked: ({ trigger }) => seen.push(trigger.metricName),
+  });
+  const bad = externalTrigger({ kind: "invalid", problem: "no url" }, { authentication: AUTHENTICATION });
+  assertEquals(await read([bad, API], "poll", 0), { 0: "no url!", 1: 7 });
+  assertEquals(await read([bad, API], "tick", 15_000), { 0: "no url!", 1: 7 });
+  assertEquals(await read([{ ...bad, isCached: true }], "poll", 30_000), { 0: "no url!" });
+  assertEquals(await read([{ ...bad, isCached: true }], "tick", 45_000), { 0: "no url! again" });
+  assertEquals(seen, [API.metricName, API.metricName]);
+});
+
 Deno.test("read() leaves cpu and memory triggers to others (R50)", async () => {
   const cpu: Trigger = {
     kind: "resource",

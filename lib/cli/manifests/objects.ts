@@ -53,7 +53,7 @@ export function parseManifestObjects(sources: readonly Source[], ownNamespace = 
     } else if (kind === "ScaledObject") {
       const facts = parseScaledObject(object);
       if (facts.scaledObject !== null) scaledObjects.push(facts);
-      else facts.problems.forEach(complain);
+      facts.problems.forEach(complain);
     } else if (typeof kind === "string" && Object.hasOwn(TEMPLATES, kind)) {
       const read = parseWorkload(object, kind, ownNamespace);
       if ("problems" in read) read.problems.forEach(complain);

@@ -6,6 +6,7 @@ import { findLack } from "../../horizontal/replica_calculator.ts";
 import type { Blocker, Scale } from "../../model/replicas_decision.ts";
 import {
   listExternalTriggers,
+  listMistakes,
   listResourceTriggers,
   type ScaledObject,
   type ScaledObjectFacts,
@@ -83,7 +84,9 @@ export async function checkBlockers(
   const blocker = conflict.blocker ?? (isDeleting ? null : findMissingAuthentication(object, objects));
   if (blocker !== null) return toBlockedResult(blocker, warnings);
   const toTransfer = isDeleting ? null : conflict.transfer;
-  const refusal = toTransfer && (await request.tryTriggers(object) ?? await transferHpa(toTransfer, context, signal));
+  const refusal = toTransfer && (
+    listMistakes(object)[0] ?? await request.tryTriggers(object) ?? await transferHpa(toTransfer, context, signal)
+  );
   if (refusal !== null) return toBlockedResult({ kind: "check", reason: "OtherHPA", message: refusal }, warnings);
   const lack = findLack(listResourceTriggers(object), set.pods.values());
   return { kind: "clear", object, scale: reading.scale, warnings, lack, transferred: toTransfer };
@@ -135,8 +138,8 @@ function isSameTarget({ target }: HpaFacts, object: ScaledObject): boolean {
 /** The blocker ends when the authentication appears. Clauses: R16. */
 function findMissingAuthentication(object: ScaledObject, objects: ScaledObjectCache): Blocker | null {
   const { namespace } = object;
-  for (const { authentication: ref, isServedByKeda } of listExternalTriggers(object)) {
-    if (ref === null || isServedByKeda) continue;
+  for (const { authentication: ref, isServedByKeda, source } of listExternalTriggers(object)) {
+    if (ref === null || isServedByKeda || source.kind === "invalid") continue;
     const place = ref.kind === "TriggerAuthentication" ? namespace : null;
     const found = objects.findAuthentication({ ...ref, namespace: place });
     if (found === null) return toTriggerFailed(`${ref.kind} "${ref.name}" does not exist: create it`);

@@ -28,11 +28,11 @@ export const PROMETHEUS_KEYS = [
   ...CLOUD_KEYS,
 ];
 
-/** Returns the source; `null` if something is wrong, which is reported to the metadata. Never throws. Clauses: R14. */
+/** Problems are reported to the metadata; never throws. Clauses: R14. */
 export function parsePrometheusSource(
   metadata: Metadata,
   { hasFormula, hasAuthentication }: SourceContext,
-): ParsedSource | null {
+): ParsedSource {
   metadata.require(["serverAddress", "query", "threshold"]);
   const serverAddress = parseAddress(metadata, "serverAddress");
   const query = metadata.text("query");
@@ -44,7 +44,7 @@ export function parsePrometheusSource(
   }
   const customHeaders = parseHeaders(metadata);
   const http = parseHttp(metadata, { hasAuthentication, hasApiKey: false, modes: ["basic", "bearer", "custom"] });
-  const source = {
+  const rest = {
     kind: "prometheus",
     namespace: metadata.text("namespace"),
     queryParameters: metadata.pairs("queryParameters") ?? [],
@@ -55,8 +55,8 @@ export function parsePrometheusSource(
   } as const;
   const targetMilli = parseTargetMilli(metadata, "threshold", hasFormula);
   const activation = metadata.number("activationThreshold") ?? 0;
-  if (serverAddress === null || query === null) return null;
-  return { source: { ...source, serverAddress, query }, metric: "prometheus", targetMilli, activation };
+  const source = serverAddress === null || query === null ? null : { ...rest, serverAddress, query };
+  return { source, metric: "prometheus", targetMilli, activation };
 }
 
 /** https://www.rfc-editor.org/rfc/rfc9110#name-tokens; KEDA would fail with another name at each request. */
@@ -89,11 +89,11 @@ export const METRICS_API_KEYS = [
   "apiKey",
 ];
 
-/** Returns the source; `null` if something is wrong, which is reported to the metadata. Never throws. Clauses: R13. */
+/** Problems are reported to the metadata; never throws. Clauses: R13. */
 export function parseMetricsApiSource(
   metadata: Metadata,
   { hasFormula, hasAuthentication }: SourceContext,
-): ParsedSource | null {
+): ParsedSource {
   metadata.require(hasFormula ? ["url", "valueLocation"] : ["url", "valueLocation", "targetValue"]);
   const url = parseAddress(metadata, "url");
   const format = parseFormat(metadata);
@@ -108,14 +108,11 @@ export function parseMetricsApiSource(
   const targetMilli = parseTargetMilli(metadata, "targetValue", hasFormula);
   const activation = metadata.number("activationTargetValue") ?? 0;
   const method = metadata.word("method", ["header", "query"]);
-  if (url === null || valueLocation === null || format === null) return null;
   const keyParamName = metadata.text("keyParamName");
-  return {
-    source: { kind: "metrics-api", url, valueLocation, format, method, keyParamName, apiKey, ...http },
-    metric: `metric-api-${valueLocation}`,
-    targetMilli,
-    activation,
-  };
+  const source = url === null || valueLocation === null || format === null
+    ? null
+    : { kind: "metrics-api", url, valueLocation, format, method, keyParamName, apiKey, ...http } as const;
+  return { source, metric: `metric-api-${metadata.text("valueLocation") ?? ""}`, targetMilli, activation };
 }
 
 function parseFormat(metadata: Metadata): MetricsApiSource["format"] | null {
@@ -193,10 +190,9 @@ function parseAddress(metadata: Metadata, key: "url" | "serverAddress"): string 
   if (text === null) return null;
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    metadata.report(
-      key,
-      `Cannot use ${quote(text)} as ${key}: must be an address that begins with http:// or https://`,
-    );
+    // The message is in records, which have no credentials: a user and a query may be some.
+    const shown = quote(text.replace(/\/\/[^/?#]*@/, "//").replace(/[?#].*/s, ""));
+    metadata.report(key, `Cannot use ${shown} as ${key}: must be an address that begins with http:// or https://`);
     return null;
   }
   const purpose = findForbiddenPurpose(hostOf(url));

@@ -95,8 +95,8 @@ function parsePositive(metadata: Metadata, key: "value" | "baseline"): bigint | 
 
 export const CRON_KEYS = ["timezone", "start", "end", "desiredReplicas"];
 
-/** Returns the source; `null` if something is wrong, which is reported to the metadata. Never throws. Clauses: R11. */
-export function parseCronSource(metadata: Metadata): ParsedSource | null {
+/** Problems are reported to the metadata; never throws. Clauses: R11. */
+export function parseCronSource(metadata: Metadata): ParsedSource {
   metadata.require(CRON_KEYS);
   const timezone = parseTimezone(metadata);
   const [start, end] = [parseSchedule(metadata, "start"), parseSchedule(metadata, "end")];
@@ -105,10 +105,10 @@ export function parseCronSource(metadata: Metadata): ParsedSource | null {
     metadata.report("end", `Cannot use end ${quote(times.end)}: the same as start`);
   }
   const desiredReplicas = parseDesiredReplicas(metadata);
-  if (timezone === null || start === null || end === null || desiredReplicas === null) return null;
+  const isKnown = timezone !== null && start !== null && end !== null && desiredReplicas !== null;
   return {
-    source: { kind: "cron", timezone, start, end, desiredReplicas },
-    metric: `cron-${timezone}-${toCronName(times.start ?? "")}-${toCronName(times.end ?? "")}`,
+    source: isKnown ? { kind: "cron", timezone, start, end, desiredReplicas } : null,
+    metric: `cron-${timezone ?? ""}-${toCronName(times.start ?? "")}-${toCronName(times.end ?? "")}`,
     targetMilli: TARGET_MILLI,
     activation: 0,
   };
@@ -153,20 +153,15 @@ function toCronName(text: string): string {
 
 export const WORKLOAD_KEYS = ["podSelector", "value", "activationValue", "groupByNode"];
 
-/** Returns the source; `null` if something is wrong, which is reported to the metadata. Never throws. Clauses: R12. */
-export function parseWorkloadSource(metadata: Metadata, { namespace, hasFormula }: SourceContext): ParsedSource | null {
+/** Problems are reported to the metadata; never throws. Clauses: R12. */
+export function parseWorkloadSource(metadata: Metadata, { namespace, hasFormula }: SourceContext): ParsedSource {
   metadata.require(hasFormula ? ["podSelector"] : ["podSelector", "value"]);
   const selector = parsePodSelector(metadata);
   const targetMilli = parseTargetMilli(metadata, "value", hasFormula);
   const activation = metadata.number("activationValue") ?? 0;
   const isByNode = metadata.boolean("groupByNode") ?? false;
-  if (selector === null) return null;
-  return {
-    source: { kind: "kubernetes-workload", selector, isByNode },
-    metric: `workload-${namespace}`,
-    targetMilli,
-    activation,
-  };
+  const source = selector === null ? null : { kind: "kubernetes-workload", selector, isByNode } as const;
+  return { source, metric: `workload-${namespace}`, targetMilli, activation };
 }
 
 function parsePodSelector(metadata: Metadata): Selector | null {

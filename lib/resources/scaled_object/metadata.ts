@@ -155,10 +155,11 @@ function parsePairs(text: string): readonly (readonly [string, string])[] | null
 }
 
 export interface ParsedSource {
-  readonly source: TriggerSource;
+  /** `null` = a problem leaves nothing to ask. */
+  readonly source: TriggerSource | null;
   /** The metric's name without index, not yet normalized. */
   readonly metric: string;
-  /** `null` only if a formula has its own target. */
+  /** `null` only if a formula has its own target, or there is a problem. */
   readonly targetMilli: bigint | null;
   readonly activation: number;
 }
@@ -171,8 +172,8 @@ export interface SourceContext {
   readonly hasAuthentication: boolean;
 }
 
-/** Problems are reported to the metadata; `null` without a source. Never throws. */
-export type ParseSource = (metadata: Metadata, context: SourceContext) => ParsedSource | null;
+/** Problems are reported to the metadata. Never throws. */
+export type ParseSource = (metadata: Metadata, context: SourceContext) => ParsedSource;
 
 /** Returns a target in thousandths. With a formula it is not used, so it may then be any number. Clauses: R17. */
 export function parseTargetMilli(metadata: Metadata, key: string, hasFormula: boolean): bigint | null {
@@ -188,6 +189,8 @@ export function parseTargetMilli(metadata: Metadata, key: string, hasFormula: bo
 export interface TriggersContext {
   readonly namespace: string;
   readonly findings: Findings;
+  /** Problems of single triggers, which fail for that, where another one works. Clauses: R4. */
+  readonly mistakes: Problem[];
   /** A formula replaces the external triggers: then some need no target. */
   readonly hasFormula: boolean;
   /** The object's name, and what KEDA measures for it; `null` = KEDA has no part in it. */

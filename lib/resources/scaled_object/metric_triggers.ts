@@ -30,18 +30,21 @@ export function isMetricsApiType(type: unknown): type is MetricsApiType {
 }
 
 function createParse(parseOf: (metadata: Metadata) => MetricSource["of"] | null): ParseSource {
-  return (metadata, { hasFormula }): ParsedSource | null => {
+  return (metadata, { hasFormula }): ParsedSource => {
     metadata.require(hasFormula ? ["metricName"] : ["metricName", "value"]);
     const metric = parseWord(metadata, "metricName", isPathSegment, "must be a name without / and %");
     const selector = parseSelector(metadata);
     const of = parseOf(metadata);
-    const targetMilli = parseAmount(metadata, "value");
-    if (targetMilli !== null && targetMilli <= 0n) {
+    const amount = parseAmount(metadata, "value");
+    const targetMilli = amount !== null && amount > 0n ? amount : null;
+    if (amount !== null && targetMilli === null) {
       metadata.report("value", `Cannot use value ${quote(metadata.text("value"))}: must be greater than 0`);
     }
     const activation = milliToDouble(parseAmount(metadata, "activationValue") ?? 0n);
-    if (metric === null || selector === null || of === null) return null;
-    return { source: { kind: "metric", metric, selector, of }, metric, targetMilli, activation };
+    const source = metric === null || selector === null || of === null
+      ? null
+      : { kind: "metric", metric, selector, of } as const;
+    return { source, metric: metric ?? "metric", targetMilli, activation };
   };
 }
 

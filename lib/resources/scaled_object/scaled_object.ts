@@ -21,8 +21,8 @@ import { tryFormula } from "./advanced.ts";
 import { DEFAULT_REPLICAS, parseScaleTarget, parseScalingSpec, type Spec } from "./spec.ts";
 
 /**
- * Returns what is known of the object; `scaledObject` is set if no problem was found. Accepts any value and never
- * throws. Clauses: R2, R3, R60.
+ * Returns what is known of the object; `scaledObject` is set if no problem was found but in single triggers. Accepts any
+ * value and never throws. Clauses: R2, R3, R4, R60.
  */
 export function parseScaledObject(object: unknown): ScaledObjectFacts {
   return checkFormulaRun(parseWithoutRun(object, { isNextToKeda: isSelected(object) }));
@@ -63,6 +63,7 @@ export function parseWithoutRun(
   { isNextToKeda = false, usesMetricsApis = true }: ParseOptions = {},
 ): ScaledObjectFacts {
   const problems: Problem[] = [];
+  const mistakes: Problem[] = [];
   const warnings: Problem[] = [];
   if (!isRecord(object)) {
     return {
@@ -86,7 +87,7 @@ export function parseWithoutRun(
   const adopted = known && { ...known, object: name };
   const spec = fields === null
     ? null
-    : parseScalingSpec(fields, { namespace, findings: { problems, warnings }, adopted, usesMetricsApis });
+    : parseScalingSpec(fields, { namespace, findings: { problems, warnings }, mistakes, adopted, usesMetricsApis });
   const isValid = spec !== null && problems.length === 0;
   const own = { uid, namespace, name, generation, createdAt, annotations };
   return {
@@ -94,7 +95,7 @@ export function parseWithoutRun(
     // Where KEDA runs, it restores replicas, keeps the finalizer and takes HPAs over.
     scaledObject: isValid ? { ...own, ...spec, ...(isNextToKeda && { restoresReplicas: false }) } : null,
     restoring: isValid || isNextToKeda ? null : parseRestoring(object["spec"], own),
-    problems,
+    problems: [...problems, ...mistakes],
     warnings,
     isPaused: annotations.isPaused,
     adoption: known && toAdoption(known, {

@@ -12,9 +12,10 @@ import {
   type Formula,
   type Trigger,
 } from "../../model/scaled_object.ts";
-import { ANY_TEXT, type Fields, openFields, openObject, warnOfUnknown } from "../../units/fields.ts";
+import { formatProblems } from "../../model/reasons.ts";
+import { ANY_TEXT, Fields, openObject, warnOfUnknown } from "../../units/fields.ts";
 import { parseJsonNumber } from "../../units/numbers.ts";
-import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
+import { addProblem, isRecord, type Problem, quote } from "../../units/untrusted.ts";
 import { ACTIVATION_PARAMETERS } from "../../api/keda_activation.ts";
 import { isMetricsApiType, METRIC_SOURCES } from "./metric_triggers.ts";
 import { METRICS_API_KEYS, parseMetricsApiSource, parsePrometheusSource, PROMETHEUS_KEYS } from "./http_triggers.ts";
@@ -29,6 +30,7 @@ import {
 import {
   isResourceType,
   openMetadata,
+  type ParsedSource,
   type ParseSource,
   type TriggerContext,
   type TriggersContext,
@@ -47,7 +49,8 @@ interface ParsedTriggers {
 const MAX_TRIGGERS = 50;
 
 /**
- * Returns the valid triggers, and what is known of the others. Problems are reported to `spec`; never throws.
+ * Returns the triggers, and what is known of those that have no type. Problems are reported to `spec`; those of single
+ * triggers only if no trigger is without. Never throws.
  * Clauses: R4.
  */
 export function parseTriggers(spec: Fields, context: TriggersContext): ParsedTriggers {
@@ -69,11 +72,18 @@ export function parseTriggers(spec: Fields, context: TriggersContext): ParsedTri
   );
   const opened = entries.filter((fields) => fields !== null);
   reportDuplicateNames(opened);
+  const mistakes: Problem[] = [];
+  const triggers = entries.flatMap((fields, index) => {
+    const trigger = fields === null ? null : parseMeasured(fields, { ...context, mistakes, index });
+    return trigger === null ? [] : [trigger];
+  });
+  const hasGood = triggers.some((one) => one.kind === "resource" || one.source.kind !== "invalid");
+  for (const problem of mistakes) {
+    if (hasGood) context.mistakes.push(problem);
+    else spec.add(problem);
+  }
   return {
-    triggers: entries.flatMap((fields, index) => {
-      const trigger = fields === null ? null : parseMeasured(fields, { ...context, index });
-      return trigger === null ? [] : [trigger];
-    }),
+    triggers,
     types: opened.map((fields) => fields.get("type")).filter((type) => typeof type === "string"),
     names: opened.filter((fields) => !isResourceType(fields.get("type"))).map(nameOf).filter((name) => name !== null),
     hasCached: opened.some((fields) => fields.get("useCachedMetrics") === true),
@@ -114,8 +124,8 @@ function parseMeasured(fields: Fields, context: TriggerContext): Trigger | null 
   if (adopted.measuredBy === null) {
     const problems: Problem[] = [];
     const warnings: Problem[] = [];
-    const again = openFields(fields.values, { path: fields.path, problems, known: null });
-    const trigger = again && parseTrigger(again, { ...context, findings: { problems, warnings } });
+    const again = new Fields(fields.values, { path: fields.path, problems });
+    const trigger = parseTrigger(again, { ...context, findings: { problems, warnings }, mistakes: problems });
     if (trigger?.kind === "external" && problems.length === 0) {
       context.findings.warnings.push(...warnings);
       return { ...trigger, isServedByKeda };
@@ -213,16 +223,18 @@ export function toKedaFormula(
     activation: formula.activationTarget,
     ...measureByKeda(adopted, null, { name: COMPOSITE_METRIC_NAME, metricType, targetMilli }),
   };
-  return { triggers: [...triggers.filter(({ kind }) => kind === "resource"), composite], formula: null };
+  const others = triggers.filter((one) => one.kind === "resource" || one.source.kind === "invalid");
+  return { triggers: [...others, composite], formula: null };
 }
 
 /**
- * Returns the trigger; `null` if a problem leaves nothing to return. Problems are reported to `fields`; never throws.
+ * Returns the trigger; `null` if its type is not known. Problems of the type, the name and useCachedMetrics are reported
+ * to `fields`. Those of the rest make the trigger fail, and are added to the mistakes. Never throws.
  * Clauses: R4, R10, R11, R12, R13, R14, R15, R16, R17, R18.
  */
 function parseTrigger(fields: Fields, context: TriggerContext): Trigger | null {
   warnOfUnknown(fields, { known: TRIGGER_FIELDS, warnings: context.findings.warnings });
-  fields.require(["type", "metadata"]);
+  fields.require(["type"]);
   const type = fields.has("type") ? parseType(fields) : null;
   const name = fields.get("name") === "" ? null : fields.text("name", ANY_TEXT);
   const isCached = fields.boolean("useCachedMetrics") ?? false;
@@ -240,10 +252,21 @@ function parseTrigger(fields: Fields, context: TriggerContext): Trigger | null {
       `Cannot use useCachedMetrics with ${type}: nothing is asked for there, remove it`,
     );
   }
-  const authentication = parseAuthenticationRef(fields, context);
-  if (type === "cpu" || type === "memory") return parseResourceTrigger(fields, { ...context, type, name });
-  return parseExternalTrigger(fields, { ...context, type, common: { name, isCached, authentication } });
+  const problems: Problem[] = [];
+  const own = new Fields(fields.values, { path: fields.path, problems });
+  own.require(["metadata"]);
+  const authentication = parseAuthenticationRef(own, context);
+  const common = { name, isCached, authentication };
+  const trigger = type === "cpu" || type === "memory"
+    ? parseResourceTrigger(own, { ...context, type, name })
+    : parseExternalTrigger(own, { ...context, type, common });
+  if (trigger !== null && problems.length === 0) return trigger;
+  for (const problem of problems) addProblem(context.mistakes, problem);
+  const failing = trigger?.kind === "external" ? trigger : toExternalTrigger(NOTHING_KNOWN, { ...context, type, common });
+  return { ...failing, source: { kind: "invalid", problem: formatProblems(problems) } };
 }
+
+const NOTHING_KNOWN = { metric: "", targetMilli: null, activation: 0 };
 
 const TRIGGER_FIELDS = ["type", "name", "metadata", "metricType", "useCachedMetrics", "authenticationRef"];
 
@@ -266,31 +289,37 @@ function parseType(fields: Fields): typeof TYPES[number] | null {
   return null;
 }
 
-interface ExternalContext extends TriggerContext {
-  readonly type: ExternalType;
+interface ExternalContext<Type = ExternalType> extends TriggerContext {
+  readonly type: Type;
   readonly common: Pick<ExternalTrigger, "name" | "isCached" | "authentication">;
 }
 
-function parseExternalTrigger(fields: Fields, { type, common, ...context }: ExternalContext): ExternalTrigger | null {
+function parseExternalTrigger(fields: Fields, context: ExternalContext): ExternalTrigger | null {
+  const { type, common, namespace, hasFormula } = context;
   const metricType = fields.get("metricType") === "" ? null : parseMetricType(fields, type);
   const { keys, parse } = SOURCES[type];
   const metadata = openMetadata(fields, { type, keys, warnings: context.findings.warnings });
   if (metadata === null) return null;
-  const { namespace, hasFormula, index } = context;
   const parsed = parse(metadata, { namespace, hasFormula, hasAuthentication: common.authentication !== null });
-  if (parsed === null) return null;
-  const { source, metric, targetMilli, activation } = parsed;
+  const trigger = toExternalTrigger(parsed, context);
+  return { ...trigger, metricType: metricType ?? trigger.metricType, source: parsed.source ?? trigger.source };
+}
+
+function toExternalTrigger(
+  { metric, targetMilli, activation }: Omit<ParsedSource, "source">,
+  { type, index, common }: ExternalContext<Trigger["type"]>,
+): ExternalTrigger {
   return {
     kind: "external",
     type,
     index,
     ...common,
     isServedByKeda: false,
-    metricName: toMetricName(index, metric),
-    metricType: metricType ?? "AverageValue",
+    metricName: toMetricName(index, metric === "" ? type : metric),
+    metricType: "AverageValue",
     targetMilli,
     activation,
-    source,
+    source: { kind: "invalid", problem: "" },
   };
 }
 

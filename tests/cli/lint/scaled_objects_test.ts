@@ -7,7 +7,7 @@ import { BAD_SCALED_OBJECTS } from "../../support/bad_scaled_objects.ts";
 import { GOOD_SCALED_OBJECTS } from "../../support/good_scaled_objects.ts";
 import { applyEdits, type Edits, QUICK_START } from "../../support/manifests.ts";
 import { runPodfit } from "../../support/podfit_process.ts";
-import { CPU, toScaledObject } from "../../support/scaled_objects.ts";
+import { CPU, CRON, METRICS_API, toScaledObject } from "../../support/scaled_objects.ts";
 
 Deno.test("lint names every problem of a ScaledObject on its line (R96, R3, R4)", () => {
   // An object of another kind is passed over.
@@ -24,6 +24,14 @@ Deno.test("lint names every problem of a ScaledObject on its line (R96, R3, R4)"
     assert(isMissing || line.includes(`"${key}"`) || path.endsWith("]"), `${sentence}: ${line}`);
     assertEquals(lint(stringify(manifest)).findings.length, findings.length, sentence);
   }
+});
+
+Deno.test("lint names a mistake in one trigger as an error on its line, next to one that is right (R96, R4)", () => {
+  const bad = { ...METRICS_API, metadata: { ...METRICS_API.metadata, url: "invalid-invalid" } };
+  const text = JSON.stringify(toScaledObject({ "spec.triggers": [CRON, bad] }), null, 1);
+  const [finding, ...others] = lint(text).findings;
+  assertEquals([finding?.level, finding?.path, others], ["error", "spec.triggers[1].metadata.url", []]);
+  assertStringIncludes(text.split("\n")[(finding?.place.line ?? 0) - 1] ?? "", '"url": "invalid-invalid"');
 });
 
 Deno.test("lint finds no error in good ScaledObjects, in YAML and in JSON (R96)", () => {

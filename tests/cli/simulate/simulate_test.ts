@@ -111,6 +111,10 @@ Deno.test("podfit simulate scales pods by a ScaledObject, and refuses triggers t
     refused.stderr.includes("ScaledObject web has a trigger that is not of cpu or memory (prometheus)"),
     refused.stderr,
   );
+  const half = files["cpu.yaml"] + "  - {type: memory, metricType: AverageValue, metadata: {value: 1Q}}\n";
+  const wrong = await podfit({ ...files, "half.yaml": half }, ["-f", "web.yaml", "-f", "half.yaml", "--load", "step.csv"]);
+  assertEquals(wrong.code, 2);
+  assert(wrong.stderr.includes("half.yaml:11:62: ScaledObject web: spec.triggers[1].metadata.value: "), wrong.stderr);
 });
 
 Deno.test("podfit simulate names file, place and field of what is wrong in a manifest", async () => {

@@ -164,6 +164,39 @@ Deno.test("podfit takes a target over from the HPA that is named, and one that c
   assertEquals((await run.cluster.get("horizontalpodautoscalers/old")).spec.maxReplicas, 7);
 });
 
+Deno.test("a mistake in one trigger stops no other: replicas rise by them, do not fall, and Ready names it (R4, R40, R53, R76)", async () => {
+  const bad = {
+    type: "metrics-api",
+    metadata: { url: "invalid-invalid", valueLocation: "value", targetValue: "1" },
+    authenticationRef: { name: "nowhere" },
+  };
+  await using run = await ReplicasRun.start([
+    deployment("web", { ...MAIN, replicas: 0 }),
+    deployment("jobs", { ...MAIN, replicas: 2 }),
+    hpa("old", { target: "web" }),
+    scaledObject("web", [workloadTrigger("app=jobs"), bad], {
+      annotations: { "scaledobject.keda.sh/transfer-hpa-ownership": "true" },
+      spec: { pollingInterval: 10, cooldownPeriod: 10, advanced: { horizontalPodAutoscalerConfig: { name: "old", ...QUICK } } },
+    }),
+  ]);
+  await run.advance(60);
+  const problem = 'spec.triggers[1].metadata.url: Cannot use "invalid-invalid" as url';
+  assertEquals(await run.replicas(), 0);
+  assertEquals((await run.cluster.get("horizontalpodautoscalers/old")).spec.maxReplicas, 7);
+  assertStringIncludes(await run.message("web"), problem);
+  await run.cluster.delete("horizontalpodautoscalers/old");
+  await run.advance(60);
+  assertEquals(await run.replicas(), 2);
+  assertEquals(await run.condition("web", "Ready"), "Unknown PartialTriggerError");
+  assertStringIncludes(await run.message("web"), problem);
+  await run.cluster.patch("deployments/jobs", { spec: { replicas: 0 } });
+  await run.advance(600);
+  assertEquals(await run.replicas(), 2);
+  assertEquals(await run.condition("web", "Ready"), "False TriggerError");
+  const [told] = (await run.cluster.list("events")).filter(({ reason }) => reason === "KEDAScalerFailed");
+  assertStringIncludes(told?.message ?? "", problem);
+});
+
 Deno.test("an HPA is not taken over before the credentials of the triggers are there (R76)", async () => {
   const asked = {
     type: "metrics-api",

@@ -85,6 +85,32 @@ Deno.test("decideReplicas() keeps when it was active last in whole seconds, and 
   assertEquals([fold.state.lastActiveAt, fold.state.conditions.Ready?.status], [START + 60_000, "True"]);
 });
 
+Deno.test("decideReplicas() names in Ready what is wrong with single triggers, and never deactivates for them (R4, R52, R53)", () => {
+  const problem = "spec.triggers[1].metadata.url: no";
+  const bad = external({ index: 1, source: { kind: "invalid", problem } });
+  const fold = createFold(scaledObject({ ...ZERO, triggers: [external(), bad] }), 2);
+  fold.poll([value(1), failed(problem)]);
+  assertEquals(fold.state.conditions.Ready, {
+    status: "Unknown",
+    reason: "PartialTriggerError",
+    message: `Some triggers defined in ScaledObject are not working correctly; ${problem}`,
+  });
+  const { write } = fold.poll([value(0), failed(problem)], { after: 10_000 });
+  assertEquals(write, null);
+  assertEquals(fold.state.conditions.Ready, {
+    status: "False",
+    reason: "TriggerError",
+    message: `Triggers defined in ScaledObject are not working correctly; ${problem}`,
+  });
+  const long = external({ index: 1, source: { kind: "invalid", problem: "x".repeat(5000) } });
+  const other = createFold(scaledObject({ ...ZERO, triggers: [external(), long] }), 2);
+  other.poll([value(0), failed()]);
+  assertEquals(other.state.conditions.Ready?.message.length, 2048);
+  const forced = createFold(scaledObject({ ...ZERO, triggers: [external(), long] }), 0);
+  forced.poll([value(1), failed()]);
+  assertEquals([forced.state.conditions.Ready?.status, forced.state.conditions.Ready?.message.length], ["True", 2048]);
+});
+
 Deno.test("decideReplicas() takes an activation as activity once it is accepted, at the time when the poll was due (R52)", () => {
   const fold = createFold(scaledObject(ZERO), 0);
   fold.answer = null;

@@ -191,6 +191,22 @@ Deno.test("with a formula KEDA's result is the one external metric (M4)", () => 
   assertEquals([own.scaledObject?.formula?.text, external(own)[0]?.source.kind], ["a + 1", "kubernetes-workload"]);
 });
 
+Deno.test("a mistake in a trigger is KEDA's where KEDA measures, and else the trigger's own (R4, M4, M10)", () => {
+  const bad = { type: "metrics-api", name: "a", metadata: { url: "invalid-invalid", valueLocation: "v" } };
+  const kindsOf = (facts: ScaledObjectFacts) => external(facts).map(({ source }) => source.kind);
+  const other = workloadTrigger("app=web");
+  const kedas = adopt([bad, other]);
+  assertEquals([kindsOf(kedas), kedas.problems], [["keda", "kubernetes-workload"], []]);
+  const own = adopt([bad, other], { annotations: { "podfit.dev/metrics": "podfit" } });
+  assertEquals([kindsOf(own), own.problems.length], [["invalid", "kubernetes-workload"], 2]);
+  const cpu = { type: "cpu", metricType: "Utilization", metadata: {} };
+  const mixed = adopt([cpu, { ...KAFKA, name: "b" }], {
+    spec: { advanced: { scalingModifiers: { formula: "b", target: "7" } } },
+    metrics: [{ name: "composite-metric", type: "AverageValue", target: "7" }],
+  });
+  assertEquals(kindsOf(mixed), ["invalid", "keda"]);
+});
+
 Deno.test("a trigger is active above the parameter that KEDA's schema names (M12)", () => {
   const activationOf = (type: string, metadata: Json) => external(adopt([{ type, metadata }]))[0]?.activation;
   assertEquals(activationOf("kafka", { activationLagThreshold: "5" }), 5);

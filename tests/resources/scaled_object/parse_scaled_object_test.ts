@@ -4,12 +4,14 @@ import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_o
 import type { ScaledObject } from "../../../lib/model/scaled_object.ts";
 import { BAD_SCALED_OBJECTS } from "../../support/bad_scaled_objects.ts";
 import { GOOD_SCALED_OBJECTS } from "../../support/good_scaled_objects.ts";
-import type { Edits } from "../../support/manifests.ts";
+import { applyEdits, type Edits } from "../../support/manifests.ts";
 import {
   CPU,
   CRON,
   MEMORY,
+  METRICS_API,
   MODIFIERS,
+  named,
   PROMETHEUS,
   toScaledObject,
   TRIGGER,
@@ -23,6 +25,106 @@ for (const { sentence, manifest, path, message } of BAD_SCALED_OBJECTS) {
     assertEquals(problems.map((one) => ({ ...one, message: shorten(one.message, message) })), [{ path, message }]);
   });
 }
+
+/** Next to a trigger that is right. */
+const MIXED = BAD_SCALED_OBJECTS.flatMap(({ manifest, path, ...bad }) => {
+  const { triggers } = manifest["spec"] as { readonly triggers?: unknown };
+  if (!path.startsWith("spec.triggers[0]") || !Array.isArray(triggers)) return [];
+  const edits = { "spec": { ...manifest["spec"] as Edits, triggers: [...triggers, named(CRON, "good")] } };
+  return [{ ...bad, manifest: applyEdits(manifest, edits), path }];
+});
+
+Deno.test("parseScaledObject() makes a trigger fail for a mistake in it, where another one is right (R3, R4)", () => {
+  const isOwn = (path: string) => /\.(metadata|metricType|authenticationRef)\b/.test(path);
+  const [own, whole] = [MIXED.filter(({ path }) => isOwn(path)), MIXED.filter(({ path }) => !isOwn(path))];
+  for (const { sentence, manifest, path, message } of own) {
+    const { scaledObject, problems } = parseScaledObject(manifest);
+    assertEquals(problems, [{ path, message }], sentence);
+    const [first] = scaledObject?.triggers ?? [];
+    assert(first?.kind === "external", sentence);
+    assertEquals(first.source, { kind: "invalid", problem: `${path}: ${message}` }, sentence);
+    assertEquals(scaledObject?.triggers.at(-1)?.name, "good");
+  }
+  for (const { sentence, manifest } of whole) assertEquals(parseScaledObject(manifest).scaledObject, null, sentence);
+  assertEquals([own.length > 50, whole.map(({ path }) => path)], [true, [
+    "spec.triggers[0]",
+    "spec.triggers[0].type",
+    "spec.triggers[0].type",
+    "spec.triggers[0].useCachedMetrics",
+    "spec.triggers[0].useCachedMetrics",
+    "spec.triggers[0].useCachedMetrics",
+  ]]);
+});
+
+Deno.test("parseScaledObject() keeps what is right of a trigger with a mistake (R4, R18, R71)", () => {
+  const authenticationRef = { name: "queue" };
+  const api = { ...METRICS_API, name: "a", authenticationRef, metricType: "Value", useCachedMetrics: true };
+  const metadata = { ...METRICS_API.metadata, url: "invalid-invalid", activationTargetValue: "3" };
+  const { triggers, formula } = parse({
+    "spec.triggers": [{ ...api, metadata }, { ...CPU, name: "c", metadata: {} }, named(PROMETHEUS, "b")],
+    [MODIFIERS]: { formula: "a + b", target: "2" },
+  });
+  assertEquals(formula?.program.names, ["a", "b"]);
+  const message = 'Cannot use "invalid-invalid" as url: must be an address that begins with http:// or https://';
+  assertEquals(triggers.slice(0, 2) as unknown, [{
+    kind: "external",
+    type: "metrics-api",
+    index: 0,
+    name: "a",
+    isCached: true,
+    authentication: { kind: "TriggerAuthentication", name: "queue" },
+    isServedByKeda: false,
+    metricName: "s0-metric-api-queue-length",
+    metricType: "Value",
+    targetMilli: 5000n,
+    activation: 3,
+    source: { kind: "invalid", problem: `spec.triggers[0].metadata.url: ${message}` },
+  }, {
+    kind: "external",
+    type: "cpu",
+    index: 1,
+    name: "c",
+    isCached: false,
+    authentication: null,
+    isServedByKeda: false,
+    metricName: "s1-cpu",
+    metricType: "AverageValue",
+    targetMilli: null,
+    activation: 0,
+    source: { kind: "invalid", problem: 'spec.triggers[1].metadata.value: Missing field "value"' },
+  }]);
+  const names = [
+    trigger(METRICS_API, { valueLocation: undefined }),
+    trigger(CRON, { timezone: undefined }),
+    trigger({ type: "pods-metric", metadata: { value: "0" } }, { metricName: "a/b" }),
+    trigger({ type: "object-metric" }, { metricName: "m", value: "0" }),
+    { "spec.triggers": [{ type: "metrics-api", metadata: 5 }] },
+  ].map((edits) => {
+    const [bad, ...rest] = (edits as { readonly "spec.triggers": readonly unknown[] })["spec.triggers"];
+    const [first] = parse({ "spec.triggers": [bad, ...rest, CRON] }).triggers;
+    return first?.kind === "external" ? [first.metricName, first.targetMilli] : [];
+  });
+  assertEquals(names, [
+    ["s0-metric-api-", 5000n],
+    ["s0-cron--08xx1-5-018xx1-5", 1000n],
+    ["s0-metric", null],
+    ["s0-m", null],
+    ["s0-metrics-api", null],
+  ]);
+});
+
+Deno.test("parseScaledObject() keeps no object whose other parts are wrong, or whose triggers all are (R3, R4)", () => {
+  const bad = { ...METRICS_API, metadata: {} };
+  const all = parseScaledObject(toScaledObject({ "spec.triggers": [bad, { ...CRON, metadata: {} }] }));
+  assertEquals([all.scaledObject, all.problems.length], [null, 7]);
+  const other = parseScaledObject(toScaledObject({ "spec.triggers": [bad, CRON], "spec.maxReplicaCount": 0 }));
+  assertEquals([other.scaledObject, other.problems.map(({ path }) => path)], [null, [
+    "spec.maxReplicaCount",
+    "spec.triggers[0].metadata.url",
+    "spec.triggers[0].metadata.valueLocation",
+    "spec.triggers[0].metadata.targetValue",
+  ]]);
+});
 
 Deno.test("parseScaledObject() takes what KEDA's documentation shows for every feature (R2, R4, R10, R11, R12, R13, R14, R60)", () => {
   for (const { sentence, manifest } of GOOD_SCALED_OBJECTS) {
