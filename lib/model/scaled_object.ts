@@ -206,7 +206,14 @@ export const METRIC_TYPES = ["pods-metric", "object-metric", "external-metric"] 
 
 export type MetricsApiType = typeof METRIC_TYPES[number];
 
-export const EXTERNAL_TYPES = ["cron", "kubernetes-workload", "metrics-api", "prometheus", ...METRIC_TYPES] as const;
+export const EXTERNAL_TYPES = [
+  "cron",
+  "kubernetes-resource",
+  "kubernetes-workload",
+  "metrics-api",
+  "prometheus",
+  ...METRIC_TYPES,
+] as const;
 
 export type ExternalType = typeof EXTERNAL_TYPES[number];
 
@@ -220,6 +227,7 @@ export interface AuthenticationRef {
 export type TriggerSource =
   | CronSource
   | WorkloadSource
+  | ObjectSource
   | MetricsApiSource
   | PrometheusSource
   | KedaSource
@@ -272,6 +280,18 @@ interface WorkloadSource {
   readonly kind: "kubernetes-workload";
   readonly selector: Selector;
   readonly isByNode: boolean;
+}
+
+/** R97: a number in a key of one object of the namespace. */
+export interface ObjectSource {
+  readonly kind: "kubernetes-resource";
+  readonly objectKind: "ConfigMap" | "Secret";
+  readonly name: string;
+  readonly key: string;
+  readonly format: "number" | "json" | "yaml";
+  /** Empty for the format `number`. */
+  readonly valueLocation: string;
+  readonly valueType: "float64" | "int64" | "quantity";
 }
 
 /** R13. */

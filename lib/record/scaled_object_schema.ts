@@ -79,6 +79,15 @@ const source = v.variant("kind", [
   }),
   v.strictObject({ kind: v.literal("kubernetes-workload"), selector, isByNode: flag }),
   v.strictObject({
+    kind: v.literal("kubernetes-resource"),
+    objectKind: v.picklist(["ConfigMap", "Secret"]),
+    name: text,
+    key: text,
+    format: v.picklist(["number", "json", "yaml"]),
+    valueLocation: text,
+    valueType: v.picklist(["float64", "int64", "quantity"]),
+  }),
+  v.strictObject({
     kind: v.literal("metrics-api"),
     url: text,
     valueLocation: text,

@@ -2,20 +2,16 @@
  * Asks a prometheus or metrics-api trigger for its value: sends the request within the timeout, and parses the answer
  * to one number.
  *
- * The answer is a Prometheus API response, or JSON, YAML or Prometheus text.
+ * The answer is a Prometheus API response, or a text in which located.ts finds the value.
  */
-import type { ExternalTrigger, MetricsApiSource } from "../model/scaled_object.ts";
-import { findAtPath, parseJsonPath } from "../resources/scaled_object/json_path.ts";
-import { parseMetricSelector } from "../resources/scaled_object/metric_selector.ts";
+import type { ExternalTrigger } from "../model/scaled_object.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { parseGoFloat } from "../units/numbers.ts";
-import { quantityToDouble } from "../units/quantity.ts";
 import { isRecord } from "../units/untrusted.ts";
-import { parseExposition } from "./exposition.ts";
 import { adviseOnStatus, describeFailure, fetchText, type SendToTrigger } from "./http_client.ts";
+import { parseLocatedValue } from "./located.ts";
 import { resolveAuth, toTriggerRequest } from "./request.ts";
-import type { AnswerWork, AskTrigger, HttpTriggerSource, TriggerAnswer, ValueResult } from "./value.ts";
-import { findExcess, MAX_PLAIN_MARKS, parsePlain } from "../runtime/yaml.ts";
+import { type AskTrigger, type HttpTriggerSource, type TriggerAnswer, UNCOUNTED, type ValueResult } from "./value.ts";
 
 interface AskTriggerOptions {
   readonly clock: Pick<Clock, "timeout">;
@@ -69,8 +65,6 @@ export function createAskTrigger(options: AskTriggerOptions): AskTrigger<HttpTri
     }
   };
 }
-
-const UNCOUNTED: AnswerWork = { run: (job) => Promise.resolve(job()), countBytes: () => {} };
 
 type AskedTrigger = ExternalTrigger & { readonly source: HttpTriggerSource };
 
@@ -175,85 +169,4 @@ function isStringOrAbsent(value: unknown): boolean {
 function toSampleValue(value: unknown): number | null {
   if (value === null) return -1;
   return typeof value === "string" ? parseGoFloat(value) : null;
-}
-
-/** Reads a number, or a string as a quantity. Never throws. Clauses: R13, R15. */
-export function parseLocatedValue(text: string, { format, valueLocation }: Location): ValueResult {
-  switch (format) {
-    case "json":
-      return findInJson(text, valueLocation);
-    case "yaml":
-      return findInYaml(text, valueLocation);
-    case "prometheus": {
-      const parsed = parseMetricSelector(valueLocation);
-      return parsed.ok ? parseExposition(text, parsed.selector) : { ok: false, cause: parsed.message };
-    }
-  }
-}
-
-type Location = Pick<MetricsApiSource, "format" | "valueLocation">;
-
-function findInJson(text: string, valueLocation: string): ValueResult {
-  const parsed = parseJsonPath(valueLocation);
-  if (!parsed.ok) return { ok: false, cause: parsed.message };
-  try {
-    return toLocatedValue(findAtPath(parsed.path, JSON.parse(text)));
-  } catch {
-    return { ok: false, cause: "the answer is not JSON; check url and format" };
-  }
-}
-
-/** A larger text costs too much to parse, and an answer with one value is smaller. */
-const MAX_YAML_BYTES = 16 * 1024;
-
-const TOO_MUCH_YAML =
-  "the answer has more than 16 KiB of YAML, more than 1000 lines, fields and values, or long lines that begin with " +
-  "many spaces; ask for less, or use format json";
-
-function findInYaml(text: string, valueLocation: string): ValueResult {
-  const isTooLong = new TextEncoder().encode(text).length > MAX_YAML_BYTES;
-  if (isTooLong || findExcess(text, MAX_PLAIN_MARKS) !== null) return { ok: false, cause: TOO_MUCH_YAML };
-  try {
-    const document = parsePlain(text);
-    return isRecord(document)
-      ? toLocatedValue(findAtDotPath(valueLocation, document))
-      : { ok: false, cause: "the answer is not a map" };
-  } catch {
-    return { ok: false, cause: NO_PLAIN_YAML };
-  }
-}
-
-const NO_PLAIN_YAML =
-  "the answer is not one YAML document, or has anchors, aliases or merge keys; check url and format";
-
-/**
- * Stops at the first value that is not a list or a map, even if the path continues. Items of a list are named by their
- * index.
- */
-function findAtDotPath(path: string, document: unknown): unknown {
-  let current = document;
-  for (const key of path.split(".")) {
-    if (typeof current !== "object" || current === null || !Object.hasOwn(current, key)) return undefined;
-    if (Array.isArray(current) && !/^[0-9]+$/.test(key)) return undefined;
-    current = Reflect.get(current, key);
-    if (typeof current !== "object" || current === null) return current;
-  }
-  return current;
-}
-
-function toLocatedValue(found: unknown): ValueResult {
-  if (typeof found === "number") return { ok: true, value: found };
-  if (typeof found !== "string") {
-    return { ok: false, cause: `valueLocation points to ${nameOf(found)}, not to a number or a quantity` };
-  }
-  const parsed = quantityToDouble(found);
-  // The message would quote the text.
-  return parsed.ok ? parsed : { ok: false, cause: "valueLocation points to a text that is not a quantity" };
-}
-
-function nameOf(value: unknown): string {
-  if (value === undefined) return "nothing";
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "a list";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }

@@ -1,13 +1,13 @@
 /**
  * Where does the value of an external trigger come from?
  *
- * Cron is computed, pods are counted, and prometheus and metrics-api are asked over HTTP. The types here are the port
+ * Cron is computed, pods are counted, and the others are asked over HTTP. The types here are the port
  * that the daemon implements.
  */
 import { oneLine } from "../kube/errors.ts";
 import type { PodFacts } from "../model/pod.ts";
 import type { PodValues } from "../model/replicas_decision.ts";
-import type { ExternalTrigger, KedaSource, MetricSource, TriggerSource } from "../model/scaled_object.ts";
+import type { ExternalTrigger, KedaSource, MetricSource, ObjectSource, TriggerSource } from "../model/scaled_object.ts";
 import { isWithinCron } from "../units/cron.ts";
 import type { Selector } from "../units/selector.ts";
 
@@ -72,7 +72,7 @@ function toValueAnswer(value: number): TriggerAnswer {
 export type HttpTriggerSource = Extract<TriggerSource, { readonly kind: "metrics-api" | "prometheus" }>;
 
 /** The kinds that need a request. */
-export type AskedSource = HttpTriggerSource | KedaSource | MetricSource;
+export type AskedSource = HttpTriggerSource | KedaSource | MetricSource | ObjectSource;
 
 /**
  * The answer of a query. `value` is a double as the source has it, also NaN and infinite; it is rounded later.
@@ -89,6 +89,9 @@ export interface AnswerWork {
   readonly run: <T>(job: () => T) => Promise<T>;
   readonly countBytes: (bytes: number) => void;
 }
+
+/** For a query that no namespace pays for. */
+export const UNCOUNTED: AnswerWork = { run: (job) => Promise.resolve(job()), countBytes: () => {} };
 
 /** Parameters of a TriggerAuthentication, resolved; secrets among them are never logged. Clauses: R16. */
 export type TriggerParameters = Readonly<Record<string, string>>;

@@ -26,7 +26,8 @@ Deno.test("decideReplicas() notifies of a new object that it is ready and looked
 
 Deno.test("decideReplicas() notifies of each type of trigger that is built, and of a new one when the object changes (R92)", () => {
   const kedas = external({ index: 2, source: { kind: "keda", object: "web", problem: null }, type: "kafka" });
-  const fold = createFold(scaledObject({ triggers: [cpu(), external({ index: 1 }), kedas] }), 2);
+  const wrong = external({ index: 3, source: { kind: "invalid", problem: "no url" }, type: "metrics-api" });
+  const fold = createFold(scaledObject({ triggers: [cpu(), external({ index: 1 }), kedas, wrong] }), 2);
   const listBuilt = () =>
     fold.notices.splice(0).filter(({ name }) => name === "KEDAScalersStarted").map(({ message }) => message);
   fold.changed();

@@ -1,5 +1,5 @@
 /**
- * ScaledObjects as people have them. SAMPLES are what KEDA's documentation shows for the six triggers and for each feature; the
+ * ScaledObjects as people have them. SAMPLES are what KEDA's documentation shows for the triggers and for each feature; the
  * rest lies just inside a bound.
  */
 import type { Edits, Manifest } from "./manifests.ts";
@@ -12,6 +12,7 @@ import {
   METRICS_API,
   MODIFIERS,
   named,
+  OBJECT,
   PROMETHEUS,
   toScaledObject,
   TRIGGER,
@@ -99,6 +100,11 @@ const GOOD: readonly (readonly [sentence: string, edits: Edits])[] = [
   [
     "kubernetes-workload",
     trigger(WORKLOAD, { podSelector: "app=backend, deploy notin (critical, monolith)", value: "0.5" }),
+  ],
+  ["kubernetes-resource", trigger(OBJECT)],
+  [
+    "kubernetes-resource in JSON of a Secret",
+    trigger(OBJECT, { resourceKind: "Secret", format: "json", valueLocation: "a.b", valueType: "quantity" }),
   ],
   ["kubernetes-workload by node", trigger(WORKLOAD, { groupByNode: "true", activationValue: "3.1" })],
   ["metrics-api", trigger(METRICS_API, { activationTargetValue: "3.8", valueLocation: "components.worker.tasks" })],

@@ -31,6 +31,10 @@ export const CRON = {
   type: "cron",
   metadata: { timezone: "Europe/Berlin", start: "0 8 * * 1-5", end: "0 18 * * 1-5", desiredReplicas: "10" },
 };
+export const OBJECT = {
+  type: "kubernetes-resource",
+  metadata: { resourceKind: "ConfigMap", resourceName: "queue", key: "length", targetValue: "5" },
+};
 export const WORKLOAD = { type: "kubernetes-workload", metadata: { podSelector: "app=worker", value: "2" } };
 export const METRICS_API = {
   type: "metrics-api",

@@ -13,7 +13,7 @@ import { CONDITION_TYPES } from "../../lib/model/replicas_state.ts";
 import { EXTERNAL_TYPES, type ExternalType } from "../../lib/model/scaled_object.ts";
 import { METRICS_API_KEYS, PROMETHEUS_KEYS } from "../../lib/resources/scaled_object/http_triggers.ts";
 import { METRIC_SOURCES } from "../../lib/resources/scaled_object/metric_triggers.ts";
-import { CRON_KEYS, WORKLOAD_KEYS } from "../../lib/resources/scaled_object/local_triggers.ts";
+import { CRON_KEYS, OBJECT_KEYS, WORKLOAD_KEYS } from "../../lib/resources/scaled_object/local_triggers.ts";
 import { parse, parseAll } from "../../lib/runtime/yaml.ts";
 import { type Crd, toApiPage } from "../../tools/reference/api.ts";
 import { toCliPage, toFlagsPage } from "../../tools/reference/cli.ts";
@@ -223,6 +223,7 @@ Deno.test("the page about KEDA has every trigger with every key of its metadata 
 
 const KEYS: Readonly<Record<ExternalType, readonly string[]>> = {
   cron: CRON_KEYS,
+  "kubernetes-resource": OBJECT_KEYS,
   "kubernetes-workload": WORKLOAD_KEYS,
   "metrics-api": METRICS_API_KEYS,
   prometheus: PROMETHEUS_KEYS,

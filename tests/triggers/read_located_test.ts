@@ -2,12 +2,12 @@ import { assert, assertEquals } from "#assert";
 import fc from "fast-check";
 import process from "node:process";
 import type { MetricsApiSource } from "../../lib/model/scaled_object.ts";
-import { parseLocatedValue } from "../../lib/triggers/http_trigger.ts";
+import { parseEntryValue, parseLocatedValue } from "../../lib/triggers/located.ts";
 
 type Format = MetricsApiSource["format"];
 
 const NO_PLAIN_YAML =
-  "the answer is not one YAML document, or has anchors, aliases or merge keys; check url and format";
+  "it is not one YAML document, or has anchors, aliases or merge keys; check format and where it comes from";
 
 Deno.test("parseLocatedValue() reads numbers, and texts as quantities, out of JSON and YAML (R13, R15)", () => {
   const table: readonly (readonly [Format, text: string, location: string, value: number])[] = [
@@ -41,10 +41,10 @@ Deno.test("parseLocatedValue() says why there is no number, and quotes nothing o
     ["json", '{"a":"CANARY"}', "a", "valueLocation points to a text that is not a quantity"],
     ["json", '{"a":" 7"}', "a", "valueLocation points to a text that is not a quantity"],
     ["json", '{"a":""}', "a", "valueLocation points to a text that is not a quantity"],
-    ["json", "{CANARY", "a", "the answer is not JSON; check url and format"],
-    ["json", "", "a", "the answer is not JSON; check url and format"],
+    ["json", "{CANARY", "a", "it is not JSON; check format and where it comes from"],
+    ["json", "", "a", "it is not JSON; check format and where it comes from"],
     ["yaml", "a: [CANARY", "a", NO_PLAIN_YAML],
-    ["yaml", "- 1", "0", "the answer is not a map"],
+    ["yaml", "- 1", "0", "it is not a map"],
     ["yaml", "a: {b: 1}", "a", "valueLocation points to an object, not to a number or a quantity"],
     ["yaml", "a: [1]", "a.length", "valueLocation points to nothing, not to a number or a quantity"],
     ["yaml", "a: 1", "toString", "valueLocation points to nothing, not to a number or a quantity"],
@@ -100,7 +100,7 @@ for (const [what, text] of Object.entries(HOSTILE_YAML)) {
 }
 
 const TOO_MUCH_YAML =
-  "the answer has more than 16 KiB of YAML, more than 1000 lines, fields and values, or long lines that begin with " +
+  "it has more than 16 KiB of YAML, more than 1000 lines, fields and values, or long lines that begin with " +
   "many spaces; ask for less, or use format json";
 
 Deno.test("parseLocatedValue() takes 16 KiB of YAML and no more, counted in bytes, and what looks like aliases in texts (R13, R15)", () => {
@@ -133,4 +133,53 @@ Deno.test("parseLocatedValue() refuses long lines of YAML that begin with many s
   assertEquals(read(`queue:? \n  length:5\n${" ".repeat(8000)}0a: >`), excess);
   assertEquals(read(`v: 3\na: "x\n${"\t".repeat(16_000)}"\n`), excess);
   assertEquals(read(`v: 3\n${`a: x\n${" ".repeat(1000)}y\n`.repeat(12)}`), excess, "many such lines");
+});
+
+Deno.test("parseEntryValue() reads a number as KEDA does, from a text, JSON and YAML (R97)", () => {
+  type Source = Parameters<typeof parseEntryValue>[1];
+  const [float64, int64, quantity] = ["float64", "int64", "quantity"] as const;
+  const table: readonly (readonly [Source["format"], Source["valueType"], text: string, location: string, number | string])[] = [
+    ["number", float64, "12.5", "", 12.5],
+    ["number", float64, " \t-7e1 jobs", "", -70],
+    ["number", float64, "5m", "", 5],
+    ["number", float64, ".5", "", 0.5],
+    ["number", float64, "INF", "", Infinity],
+    ["number", float64, "NaN", "", NaN],
+    ["number", int64, "12.9", "", 12],
+    ["number", int64, "+3", "", 3],
+    ["number", quantity, "500m", "", 0.5],
+    ["number", quantity, "2Ki", "", 2048],
+    ["json", float64, '{"a":{"b":1.5}}', "a.b", 1.5],
+    ["json", float64, '{"a":"250m"}', "a", 0.25],
+    ["json", int64, '{"a":-2.7}', "a", -2],
+    ["json", quantity, '{"a":"250m"}', "a", 0.25],
+    ["json", quantity, '{"a":3}', "a", 3],
+    ["yaml", float64, "a: {b: 1.5}", "a.b", 1.5],
+    ["yaml", float64, 'a: "7 jobs"', "a", 7],
+    ["yaml", int64, "a: 1.5", "a", 1.5],
+    ["yaml", quantity, "a: 250m", "a", 0.25],
+    ["number", float64, "", "", "its text does not begin with a number"],
+    ["number", float64, "\n5", "", "its text does not begin with a number"],
+    ["number", float64, "5e", "", "its text does not begin with a number"],
+    ["number", float64, "0x1F", "", "its text does not begin with a number"],
+    ["number", float64, "12x", "", 12],
+    ["number", float64, "12_000", "", "its text does not begin with a number"],
+    ["number", float64, "1e5_0", "", "its text does not begin with a number"],
+    ["number", float64, `${"1".repeat(100_000)}x`, "", "its text does not begin with a number"],
+    ["number", int64, "x1", "", "its text does not begin with an integer"],
+    ["number", int64, "9223372036854775808", "", "its text does not begin with an integer"],
+    ["number", quantity, "5 ", "", "its text is not a quantity"],
+    ["json", float64, "{", "a", "it is not JSON; check format and where it comes from"],
+    ["json", float64, "{}", "a", "valueLocation points to nothing, not to a number or a quantity"],
+    ["json", int64, '{"a":"5"}', "a", "valueLocation points to a string, not to a number"],
+    ["yaml", float64, "a: [1]", "a", "valueLocation points to a list, not to a number or a quantity"],
+    ["yaml", float64, "a: much", "a", "its text does not begin with a number"],
+    ["number", float64, "1".padEnd(128 * 1024 + 1), "", "the text of its key has more than 128 KiB"],
+    ["number", float64, "1".padEnd(128 * 1024), "", 1],
+  ];
+  for (const [format, valueType, text, valueLocation, expected] of table) {
+    const result = parseEntryValue(text, { format, valueType, valueLocation });
+    const name = `${format} ${valueType} ${text.slice(0, 40)}`;
+    assertEquals(result, typeof expected === "number" ? { ok: true, value: expected } : { ok: false, cause: expected }, name);
+  }
 });

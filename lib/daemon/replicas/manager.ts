@@ -13,6 +13,7 @@ import {
   type KedaSource,
   listResourceTriggers,
   type MetricSource,
+  type ObjectSource,
   type ScaledObjectFacts,
 } from "../../model/scaled_object.ts";
 import type { ReadableState } from "../../model/state.ts";
@@ -55,7 +56,12 @@ import { createQueryLimits, TRIGGER_BUDGET } from "./query_limits.ts";
 import { createFindPlural, createScaleClient, REQUEST_TIMEOUT_MS } from "./scale_client.ts";
 import { createComputeUsage, createCountPods, createGetWorkloadPod, MeteredPods, TargetPods } from "./target_pods.ts";
 import { createTemplates } from "./templates.ts";
-import { createFetchCredentials, type DaemonCredentialRules, SAFE_CREDENTIAL_RULES } from "./triggers.ts";
+import {
+  createAskObject,
+  createFetchCredentials,
+  type DaemonCredentialRules,
+  SAFE_CREDENTIAL_RULES,
+} from "./triggers.ts";
 
 /** How replicas are set. */
 export interface ReplicasSettings {
@@ -226,6 +232,8 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
   const isNodeAddress = createIsNodeAddress(observer.nodes, clock);
   const findPlural = createFindPlural({ client, clock, timeoutMs: REQUEST_TIMEOUT_MS });
   const askMetrics = createAskMetrics({ client, clock, findPlural });
+  const { credentialRules = SAFE_CREDENTIAL_RULES } = settings;
+  const askObject = createAskObject({ client, clock, credentialRules });
   const removeConditions = createRemoveConditions({
     client,
     clock,
@@ -234,10 +242,10 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
   const removals = new Set<Promise<void>>();
   const ended = new AbortController();
   const limitQueries = createQueryLimits({
-    ask: (trigger, asked) =>
-      isHttp(trigger)
-        ? settings.ask(trigger, { ...asked, isNodeAddress })
-        : askMetrics(trigger as MetricsApiTrigger, asked),
+    ask: (trigger, asked) => {
+      if (isHttp(trigger)) return settings.ask(trigger, { ...asked, isNodeAddress });
+      return isOfObject(trigger) ? askObject(trigger, asked) : askMetrics(trigger as MetricsApiTrigger, asked);
+    },
     clock,
     random,
     compute,
@@ -259,7 +267,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
       clock,
       objects,
       clusterObjectNamespace: settings.clusterObjectNamespace,
-      credentialRules: settings.credentialRules ?? SAFE_CREDENTIAL_RULES,
+      credentialRules,
       findTarget: () => rows.get(uid)?.controller.facts.scaledObject ?? null,
     });
     const pods = new TargetPods({ index: sets, metered, uid });
@@ -381,6 +389,12 @@ type MetricsApiTrigger = ExternalTrigger & { readonly source: KedaSource | Metri
 
 function isHttp(trigger: ExternalTrigger & { readonly source: AskedSource }): trigger is HttpTrigger {
   return trigger.source.kind === "prometheus" || trigger.source.kind === "metrics-api";
+}
+
+function isOfObject(
+  trigger: ExternalTrigger & { readonly source: AskedSource },
+): trigger is ExternalTrigger & { readonly source: ObjectSource } {
+  return trigger.source.kind === "kubernetes-resource";
 }
 
 function* listSnapshots(rows: ReadonlyMap<string, ControllerRow>): Generator<ScaledObjectSnapshot> {

@@ -126,6 +126,7 @@ type AskedTrigger = ExternalTrigger & { readonly source: AskedSource };
 function toOrigin({ source }: AskedTrigger): string {
   if (source.kind === "metric" && source.of.kind !== "external") return "custom.metrics.k8s.io";
   if (source.kind === "keda" || source.kind === "metric") return "external.metrics.k8s.io";
+  if (source.kind === "kubernetes-resource") return "the API server";
   return URL.parse(source.kind === "prometheus" ? source.serverAddress : source.url)?.origin ?? "";
 }
 

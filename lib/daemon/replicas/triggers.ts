@@ -1,14 +1,17 @@
 /**
- * Where do the credentials of one object's triggers come from? TriggerAuthentications name Secrets, ConfigMaps and the
- * environment of the target's pods.
+ * What do triggers read from the API server? TriggerAuthentications name Secrets, ConfigMaps and the environment of the
+ * target's pods. A kubernetes-resource trigger names the ConfigMap or Secret that has its value.
  */
 import type { ApiClient } from "../../kube/client.ts";
 import { getErrorMessage, toApiError } from "../../kube/errors.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { type CredentialRules, SAFE_RULES } from "../../resources/trigger_authentication/use.ts";
-import type { FetchObject, ObjectResult } from "../../triggers/container_env.ts";
+import type { ObjectSource } from "../../model/scaled_object.ts";
+import { createFindEntry, type FetchObject, type ObjectResult } from "../../triggers/container_env.ts";
 import { type FetchCredentials, resolveCredentials, type TargetResult } from "../../triggers/credentials.ts";
-import { isRecord } from "../../units/untrusted.ts";
+import { parseEntryValue } from "../../triggers/located.ts";
+import { type AskTrigger, type TriggerAnswer, UNCOUNTED } from "../../triggers/value.ts";
+import { isRecord, quote } from "../../units/untrusted.ts";
 import type { ScaledObjectCache } from "../cluster/scaled_objects.ts";
 import { REQUEST_TIMEOUT_MS, type TargetPlace } from "./scale_client.ts";
 import { fetchTemplate, toTemplateSource } from "./templates.ts";
@@ -36,16 +39,8 @@ interface CredentialsOptions {
 
 /** Returns a function for one object that resolves a TriggerAuthentication to parameters. Clauses: R16. */
 export function createFetchCredentials(options: CredentialsOptions): FetchCredentials {
-  const { client: { core }, objects, clusterObjectNamespace: clusterNamespace, credentialRules: rules } = options;
-  const fetchSecret = createFetchObject(options, "secrets", async (init) => {
-    const { data, error, response } = await core.GET("/api/v1/namespaces/{namespace}/secrets/{name}", init);
-    const isUsable = !rules.needLabel || data?.metadata?.labels?.[SECRET_LABEL] === "true";
-    return { entries: data?.data, refusal: isUsable ? null : NO_LABEL, error, response };
-  });
-  const fetchConfigMap = createFetchObject(options, "configmaps", async (init) => {
-    const { data, error, response } = await core.GET("/api/v1/namespaces/{namespace}/configmaps/{name}", init);
-    return { entries: data?.data, error, response };
-  });
+  const { objects, clusterObjectNamespace: clusterNamespace, credentialRules: rules } = options;
+  const { fetchSecret, fetchConfigMap } = createFetchers(options);
   return async ({ namespace, ref }, signal) => {
     const found = objects.findAuthentication({
       ...ref,
@@ -65,6 +60,49 @@ export function createFetchCredentials(options: CredentialsOptions): FetchCreden
       signal,
     };
     return await resolveCredentials(found.authentication, of);
+  };
+}
+
+type FetchersOptions = Pick<CredentialsOptions, "client" | "clock" | "credentialRules">;
+
+interface Fetchers {
+  readonly fetchSecret: FetchObject;
+  readonly fetchConfigMap: FetchObject;
+}
+
+function createFetchers({ client: { core }, clock, credentialRules: { needLabel } }: FetchersOptions): Fetchers {
+  return {
+    fetchSecret: createFetchObject({ clock }, "secrets", async (init) => {
+      const { data, error, response } = await core.GET("/api/v1/namespaces/{namespace}/secrets/{name}", init);
+      const isUsable = !needLabel || data?.metadata?.labels?.[SECRET_LABEL] === "true";
+      return { entries: data?.data, refusal: isUsable ? null : NO_LABEL, error, response };
+    }),
+    fetchConfigMap: createFetchObject({ clock }, "configmaps", async (init) => {
+      const { data, error, response } = await core.GET("/api/v1/namespaces/{namespace}/configmaps/{name}", init);
+      return { entries: data?.data, error, response };
+    }),
+  };
+}
+
+/** Returns a function that reads the one object of a kubernetes-resource trigger. It never rejects. Clauses: R97. */
+export function createAskObject(options: FetchersOptions): AskTrigger<ObjectSource> {
+  const fetchers = createFetchers(options);
+  return async ({ metricName, source }, { namespace = "", signal, work = UNCOUNTED }) => {
+    const fail = (cause: string): TriggerAnswer => {
+      return { kind: "failed", message: `Cannot read trigger "${metricName}": ${cause}`, isEmpty: false };
+    };
+    const kind = source.objectKind === "Secret" ? "secret" : "config map";
+    const { name, key } = source;
+    try {
+      const found = await createFindEntry({ ...fetchers, namespace, signal })({ kind, name, key });
+      if (found.kind === "absent") return fail(`${kind} "${namespace}/${name}" has no key ${quote(key)}`);
+      if (found.kind !== "found") return fail(found.cause);
+      work.countBytes(found.text.length);
+      const parsed = await work.run(() => parseEntryValue(found.text, source));
+      return parsed.ok ? { kind: "value", value: parsed.value, isEmpty: false } : fail(parsed.cause);
+    } catch {
+      return fail("stopped before it answered");
+    }
   };
 }
 

@@ -142,7 +142,7 @@ function refuseAggregation(metadata: Metadata): void {
 }
 
 /** Returns what is wrong with a location, in a sentence; `null` if nothing is. Never throws. Clauses: R13, R15. */
-function findLocationFault(location: string, format: MetricsApiSource["format"]): string | null {
+export function findLocationFault(location: string, format: MetricsApiSource["format"]): string | null {
   const parsed = PARSERS[format](location);
   return parsed.ok ? null : parsed.message;
 }

@@ -1,15 +1,16 @@
 /**
- * Parses the triggers that podfit evaluates without a request to another server.
+ * Parses the triggers that podfit evaluates without a request to a server that the author names.
  *
- * These are cpu, memory, cron and kubernetes-workload.
+ * These are cpu, memory, cron, kubernetes-workload and kubernetes-resource.
  */
-import type { Baseline, ResourceTarget, ResourceTrigger } from "../../model/scaled_object.ts";
+import type { Baseline, ObjectSource, ResourceTarget, ResourceTrigger } from "../../model/scaled_object.ts";
 import { type CronSchedule, isTimezone, parseCron } from "../../units/cron.ts";
-import type { Fields } from "../../units/fields.ts";
+import { type Fields, isText, NAME_RULE } from "../../units/fields.ts";
 import { parseGoInteger, parseJsonInteger } from "../../units/numbers.ts";
 import { parseMilli } from "../../units/quantity.ts";
 import { parseSelectorText, type Selector } from "../../units/selector.ts";
 import { quote } from "../../units/untrusted.ts";
+import { findLocationFault } from "./http_triggers.ts";
 import {
   type Metadata,
   openMetadata,
@@ -171,4 +172,56 @@ function parsePodSelector(metadata: Metadata): Selector | null {
   if (parsed.ok) return parsed.selector;
   for (const problem of parsed.problems) metadata.add(problem);
   return null;
+}
+
+export const OBJECT_KEYS = [
+  "resourceKind",
+  "resourceName",
+  "key",
+  "format",
+  "valueLocation",
+  "valueType",
+  "targetValue",
+  "activationTargetValue",
+];
+
+/** Problems are reported to the metadata; never throws. Clauses: R97. */
+export function parseObjectSource(metadata: Metadata, { hasFormula }: SourceContext): ParsedSource {
+  metadata.require(["resourceKind", "resourceName", "key", "targetValue"]);
+  const objectKind = metadata.word("resourceKind", ["ConfigMap", "Secret"]);
+  const name = parseObjectName(metadata);
+  const key = metadata.text("key");
+  const format = metadata.word("format", ["number", "json", "yaml"]) ?? "number";
+  const valueType = metadata.word("valueType", ["float64", "int64", "quantity"]) ?? "float64";
+  const valueLocation = parseEntryLocation(metadata, format);
+  const source = objectKind === null || name === null || key === null
+    ? null
+    : { kind: "kubernetes-resource", objectKind, name, key, format, valueLocation, valueType } as const;
+  const kind = metadata.text("resourceKind")?.toLowerCase() ?? "";
+  return {
+    source,
+    metric: `${kind}-${metadata.text("resourceName") ?? ""}-${key ?? ""}`,
+    targetMilli: parseTargetMilli(metadata, "targetValue", hasFormula),
+    activation: metadata.number("activationTargetValue") ?? 0,
+  };
+}
+
+/** It becomes a part of a path of the API server. */
+function parseObjectName(metadata: Metadata): string | null {
+  const name = metadata.text("resourceName");
+  if (name === null || isText(name, NAME_RULE)) return name;
+  metadata.report("resourceName", `Cannot use ${quote(name)} as resourceName: ${NAME_RULE.rule}`);
+  return null;
+}
+
+function parseEntryLocation(metadata: Metadata, format: ObjectSource["format"]): string {
+  const location = metadata.text("valueLocation");
+  if (format === "number") {
+    if (location !== null) metadata.report("valueLocation", "Cannot use valueLocation: it needs format json or yaml");
+    return "";
+  }
+  if (location === null) metadata.report("valueLocation", `Missing field "valueLocation": format ${format} needs it`);
+  const fault = location === null ? null : findLocationFault(location, format);
+  if (fault !== null) metadata.report("valueLocation", fault);
+  return location ?? "";
 }

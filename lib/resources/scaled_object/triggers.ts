@@ -22,7 +22,9 @@ import { METRICS_API_KEYS, parseMetricsApiSource, parsePrometheusSource, PROMETH
 import type { AdoptedTriggers } from "./adoption.ts";
 import {
   CRON_KEYS,
+  OBJECT_KEYS,
   parseCronSource,
+  parseObjectSource,
   parseResourceTrigger,
   parseWorkloadSource,
   WORKLOAD_KEYS,
@@ -126,7 +128,9 @@ function parseMeasured(fields: Fields, context: TriggerContext): Trigger | null 
     const warnings: Problem[] = [];
     const again = new Fields(fields.values, { path: fields.path, problems });
     const trigger = parseTrigger(again, { ...context, findings: { problems, warnings }, mistakes: problems });
-    if (trigger?.kind === "external" && problems.length === 0) {
+    // KEDA may read the object already, and podfit perhaps not.
+    const isKedas = isServedByKeda && type === "kubernetes-resource";
+    if (trigger?.kind === "external" && problems.length === 0 && !isKedas) {
       context.findings.warnings.push(...warnings);
       return { ...trigger, isServedByKeda };
     }
@@ -274,6 +278,7 @@ const TYPES = ["cpu", "memory", ...EXTERNAL_TYPES] as const;
 
 const SOURCES: Readonly<Record<ExternalType, { readonly keys: readonly string[]; readonly parse: ParseSource }>> = {
   cron: { keys: CRON_KEYS, parse: parseCronSource },
+  "kubernetes-resource": { keys: OBJECT_KEYS, parse: parseObjectSource },
   "kubernetes-workload": { keys: WORKLOAD_KEYS, parse: parseWorkloadSource },
   "metrics-api": { keys: METRICS_API_KEYS, parse: parseMetricsApiSource },
   prometheus: { keys: PROMETHEUS_KEYS, parse: parsePrometheusSource },

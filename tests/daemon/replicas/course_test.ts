@@ -49,6 +49,25 @@ Deno.test("a kubernetes-workload trigger scales 0 -> 1 -> 0 with the pods that i
   assertEquals(await run.replicas(), 0);
 });
 
+Deno.test("a kubernetes-resource trigger scales by the number in a ConfigMap, and keeps replicas where there is none (R53, R97)", async () => {
+  await using run = await ReplicasRun.start([
+    deployment("web", { ...MAIN, replicas: 0 }),
+    { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "queue", namespace: "default" }, data: { length: "3" } },
+    scaledObject("web", [{
+      type: "kubernetes-resource",
+      metadata: { resourceKind: "ConfigMap", resourceName: "queue", key: "length", targetValue: "1" },
+    }], { spec: { pollingInterval: 10, cooldownPeriod: 10, advanced: { horizontalPodAutoscalerConfig: QUICK } } }),
+  ]);
+  await run.advance(60);
+  assertEquals(await run.replicas(), 3);
+  await run.cluster.patch("configmaps/queue", { data: { length: "none" } });
+  await run.advance(120);
+  assertEquals([await run.replicas(), await run.condition("web", "Ready")], [3, "False TriggerError"]);
+  await run.cluster.patch("configmaps/queue", { data: { length: "0" } });
+  await run.advance(60);
+  assertEquals(await run.replicas(), 0);
+});
+
 Deno.test("a pollingInterval under the operator's --min-poll-interval is raised to it, and Ready says so (R2)", async () => {
   const limits = { ...NO_OPERATOR_LIMITS, minPollIntervalMs: 120_000 };
   await using run = await ReplicasRun.start([

@@ -4,6 +4,7 @@
  */
 import { assertEquals, assertStringIncludes } from "#assert";
 import {
+  createAskObject,
   createFetchCredentials,
   type DaemonCredentialRules,
   SAFE_CREDENTIAL_RULES,
@@ -11,12 +12,14 @@ import {
 import { ScaledObjectCache } from "../../../lib/daemon/cluster/scaled_objects.ts";
 import { createTemplates } from "../../../lib/daemon/replicas/templates.ts";
 import { createClient } from "../../../lib/kube/client.ts";
+import type { ObjectSource } from "../../../lib/model/scaled_object.ts";
 import type { ResolvedCredentials } from "../../../lib/triggers/credentials.ts";
 import type { TriggerParameters } from "../../../lib/triggers/value.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { parseAuthentication } from "../../../lib/resources/trigger_authentication/trigger_authentication.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { pod } from "../../support/builders.ts";
+import { externalTrigger } from "../../support/triggers.ts";
 
 const PLACE = {
   namespace: "shop",
@@ -91,6 +94,42 @@ Deno.test("a secret or an authentication that is not there is missing, and one t
   assertEquals((await readToken("TriggerAuthentication", {}).read("other")).kind, "missing");
   const forbidden = await readToken("TriggerAuthentication", { "/api/v1/namespaces/shop/secrets/token": 403 }).read();
   assertStringIncludes(forbidden.kind === "failed" ? forbidden.message : "", "grant get of secrets");
+});
+
+const QUEUE = { kind: "kubernetes-resource", name: "queue", format: "number", valueLocation: "" } as const;
+
+function askObject(objects: Readonly<Record<string, Json | 403>>, own: Partial<ObjectSource>, needLabel = false) {
+  const { asked, client, clock, signal } = open(objects);
+  const ask = createAskObject({ client, clock, credentialRules: { ...SAFE_CREDENTIAL_RULES, needLabel } });
+  const source = { ...QUEUE, objectKind: "Secret", key: "value", valueType: "float64", ...own } as const;
+  let bytes = 0;
+  const run = async (ended = signal) => {
+    const work = { run: <T>(job: () => T) => Promise.resolve(job()), countBytes: (read: number) => void (bytes += read) };
+    const answer = await ask(externalTrigger(source), { credentials: {}, now: 0, signal: ended, namespace: "shop", work });
+    return answer.kind === "value" ? answer.value : answer.message.replace('Cannot read trigger "s0-kubernetes-resource": ', "");
+  };
+  return { asked, run, bytes: () => bytes };
+}
+
+Deno.test("a trigger reads its ConfigMap or Secret by name, each time again, and says why there is no value (R97)", async () => {
+  const [secret, configMap] = ["/api/v1/namespaces/shop/secrets/queue", "/api/v1/namespaces/shop/configmaps/queue"];
+  const objects: Record<string, Json | 403> = { [secret]: { data: { value: btoa("7") } } };
+  const { asked, run, bytes } = askObject(objects, {});
+  assertEquals(await run(), 7);
+  objects[secret] = { data: { value: btoa("12.5 jobs") } };
+  assertEquals([await run(), asked, bytes()], [12.5, [secret, secret], 10]);
+  const map = askObject({ [configMap]: { data: { value: "s3cret" }, binaryData: { other: "MQ==" } } }, { objectKind: "ConfigMap" });
+  assertEquals([await map.run(), map.asked], ["its text does not begin with a number", [configMap]]);
+  const cases: readonly (readonly [string, Parameters<typeof askObject>])[] = [
+    ['there is no secret "shop/queue"', [{}, {}]],
+    ['secret "shop/queue" has no key "other"', [objects, { key: "other" }]],
+    ['config map "shop/queue" has no key "toString"', [{ [configMap]: { data: {} } }, { objectKind: "ConfigMap", key: "toString" }]],
+  ];
+  for (const [cause, given] of cases) assertEquals(await askObject(...given).run(), cause);
+  const forbidden = await askObject({ [secret]: 403 }, {}).run();
+  assertStringIncludes(String(forbidden), 'grant get of secrets in namespace "shop"');
+  assertStringIncludes(String(await askObject(objects, {}, true).run()), "label it podfit.dev/trigger=true");
+  assertEquals(await askObject(objects, {}).run(AbortSignal.abort()), "stopped before it answered");
 });
 
 Deno.test("where the operator asks for a label, a secret without it is not used (R16)", async () => {

@@ -191,6 +191,18 @@ Deno.test("with a formula KEDA's result is the one external metric (M4)", () => 
   assertEquals([own.scaledObject?.formula?.text, external(own)[0]?.source.kind], ["a + 1", "kubernetes-workload"]);
 });
 
+Deno.test("KEDA goes on reading ConfigMaps and Secrets, unless the annotation says podfit (M10, R97)", () => {
+  const object = {
+    type: "kubernetes-resource",
+    metadata: { resourceKind: "Secret", resourceName: "queue", key: "length", targetValue: "5" },
+  };
+  const metrics = [{ name: "s0-secret-queue-length", type: "AverageValue", target: "5" }];
+  const kindOf = (given: Given) => external(adopt([object], given))[0]?.source.kind;
+  assertEquals(kindOf({ metrics }), "keda");
+  assertEquals(kindOf({}), "kubernetes-resource");
+  assertEquals(kindOf({ metrics, annotations: { "podfit.dev/metrics": "podfit" } }), "kubernetes-resource");
+});
+
 Deno.test("a mistake in a trigger is KEDA's where KEDA measures, and else the trigger's own (R4, M4, M10)", () => {
   const bad = { type: "metrics-api", name: "a", metadata: { url: "invalid-invalid", valueLocation: "v" } };
   const kindsOf = (facts: ScaledObjectFacts) => external(facts).map(({ source }) => source.kind);

@@ -10,6 +10,7 @@ import {
   CRON,
   MEMORY,
   METRICS_API,
+  OBJECT,
   PROMETHEUS,
   toScaledObject,
   trigger,
@@ -88,6 +89,39 @@ Deno.test("parseScaledObject() reads kubernetes-workload (R12)", () => {
   assertEquals([plain.targetMilli, plain.activation], [2000n, 0]);
   const { source, activation } = external(trigger(WORKLOAD, { groupByNode: "1", activationValue: "-2.5" }));
   assertEquals([source.kind === "kubernetes-workload" && source.isByNode, activation], [true, -2.5]);
+});
+
+Deno.test("parseScaledObject() reads kubernetes-resource with its defaults, and everything it may have (R18, R97)", () => {
+  const { source, metricName, targetMilli, activation } = external(trigger(OBJECT));
+  assertEquals([metricName, targetMilli, activation], ["s0-configmap-queue-length", 5000n, 0]);
+  assertEquals(source, {
+    kind: "kubernetes-resource",
+    objectKind: "ConfigMap",
+    name: "queue",
+    key: "length",
+    format: "number",
+    valueLocation: "",
+    valueType: "float64",
+  });
+  const full = external(trigger(OBJECT, {
+    resourceKind: "Secret",
+    resourceName: "app.queue",
+    key: "stats.yaml",
+    format: "yaml",
+    valueLocation: "a.b",
+    valueType: "quantity",
+    activationTargetValue: "2",
+  }));
+  assertEquals([full.metricName, full.activation], ["s0-secret-app-queue-stats-yaml", 2]);
+  assertEquals(full.source, {
+    kind: "kubernetes-resource",
+    objectKind: "Secret",
+    name: "app.queue",
+    key: "stats.yaml",
+    format: "yaml",
+    valueLocation: "a.b",
+    valueType: "quantity",
+  });
 });
 
 Deno.test("parseScaledObject() reads metrics-api with its defaults, and everything it may have (R13, R15)", () => {
