@@ -305,7 +305,13 @@ export interface MetricsApiSource extends HttpSource {
   readonly method: "header" | "query" | null;
   readonly keyParamName: string | null;
   readonly apiKey: string | null;
+  /** What becomes of the values of all endpoints of the Service that the URL names; `null` = the URL itself is asked. */
+  readonly aggregation: Aggregation | null;
 }
+
+export const AGGREGATIONS = ["average", "sum", "max", "min"] as const;
+
+export type Aggregation = typeof AGGREGATIONS[number];
 
 /** R14. */
 export interface PrometheusSource extends HttpSource {
@@ -351,7 +357,9 @@ export function isPolled({ minReplicas, idleReplicas, formula, triggers }: Scale
 
 /** Returns what is wrong with single triggers, each with its path. Clauses: R4. */
 export function listMistakes({ triggers }: Pick<ScaledObject, "triggers">): readonly string[] {
-  return triggers.flatMap((one) => one.kind === "external" && one.source.kind === "invalid" ? [one.source.problem] : []);
+  return triggers.flatMap((one) =>
+    one.kind === "external" && one.source.kind === "invalid" ? [one.source.problem] : []
+  );
 }
 
 /** Returns the triggers whose value comes from outside the cluster. */

@@ -15,7 +15,7 @@ import {
   TARGET_FAULTS,
 } from "../model/replicas_decision.ts";
 import { CONDITION_TYPES, REPLICAS_STATE_VERSION } from "../model/replicas_state.ts";
-import { FALLBACK_BEHAVIORS, type ScaledObject, type ScaledObjectFacts } from "../model/scaled_object.ts";
+import { AGGREGATIONS, FALLBACK_BEHAVIORS, type ScaledObject, type ScaledObjectFacts } from "../model/scaled_object.ts";
 import { parseCron } from "../units/cron.ts";
 import { REPLICAS_RECORD_VERSION, type ReplicasRecord } from "./record.ts";
 import {
@@ -95,6 +95,7 @@ const source = v.variant("kind", [
     method: v.nullable(v.picklist(["header", "query"])),
     keyParamName: textOrNull,
     apiKey: textOrNull,
+    aggregation: v.exactOptional(v.nullable(v.picklist(AGGREGATIONS)), null),
     ...http,
   }),
   v.strictObject({

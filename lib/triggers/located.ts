@@ -120,7 +120,9 @@ export function parseEntryValue(text: string, source: EntryFormat): ValueResult 
   if (text.length > MAX_ENTRY_CHARACTERS) return { ok: false, cause: "the text of its key has more than 128 KiB" };
   switch (format) {
     case "number":
-      return valueType === "quantity" ? toQuantityValue(text, "its text is not a quantity") : scanNumber(text, valueType);
+      return valueType === "quantity"
+        ? toQuantityValue(text, "its text is not a quantity")
+        : scanNumber(text, valueType);
     case "json":
       return then(findInJson(text, valueLocation), (found) => convertJson(found, valueType));
     case "yaml":

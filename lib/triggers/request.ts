@@ -152,9 +152,10 @@ interface AuthHeader {
  */
 export function resolveAuth(source: HttpTriggerSource, credentials: TriggerParameters): Result<{ auth: Auth }> {
   const find: FindParameter = (...names) => findParameter(credentials, names);
-  const modes = source.authModes ?? parseModes(find("authModes", "authMode"));
+  const allowed = MODES[source.kind];
+  const modes = source.authModes ?? parseModes(find("authModes", "authMode"), allowed);
   if (modes === null) {
-    return { ok: false, cause: "authModes may be apiKey, basic, bearer and custom; tls and oauth are not supported" };
+    return { ok: false, cause: `parameter authModes must be of ${allowed.join(", ")}, with commas between several` };
   }
   const apiKey = findApiKey(source, find);
   const cause = findMissing(modes, { source, apiKey, find });
@@ -185,7 +186,11 @@ interface ApiKey {
   readonly name: string | null;
 }
 
-const MODES: readonly AuthMode[] = ["apiKey", "basic", "bearer", "custom"];
+/** In the TriggerAuthentication. */
+const MODES: Readonly<Record<HttpTriggerSource["kind"], readonly AuthMode[]>> = {
+  "metrics-api": ["apiKey", "basic", "bearer"],
+  prometheus: ["apiKey", "basic", "bearer", "custom"],
+};
 
 function findParameter(credentials: TriggerParameters, names: readonly string[]): string | null {
   for (const name of names) {
@@ -195,11 +200,11 @@ function findParameter(credentials: TriggerParameters, names: readonly string[])
   return null;
 }
 
-function parseModes(text: string | null): readonly AuthMode[] | null {
+function parseModes(text: string | null, allowed: readonly AuthMode[]): readonly AuthMode[] | null {
   if (text === null) return [];
   const words = text.split(",").map((word) => word.trim());
-  const modes = MODES.filter((mode) => words.includes(mode));
-  return words.every((word) => MODES.some((mode) => mode === word)) ? modes : null;
+  const modes = allowed.filter((mode) => words.includes(mode));
+  return words.every((word) => allowed.some((mode) => mode === word)) ? modes : null;
 }
 
 function findApiKey(source: HttpTriggerSource, find: FindParameter): ApiKey {

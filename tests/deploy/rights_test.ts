@@ -95,6 +95,21 @@ const CASES: Readonly<Record<string, readonly [Values, Rights]>> = {
       ...KUBELET,
     },
   ],
+  "central with replicas, and triggers that ask all endpoints of a Service (R95, R98)": [
+    { scaledObjects: { enabled: true, serviceEndpoints: true } },
+    {
+      ...podfit([
+        ...ALL,
+        BUDGETS,
+        ...REPLICAS,
+        ...SCALE,
+        "endpointslices.discovery.k8s.io: list",
+        NODES,
+        CLUSTER_AUTHENTICATIONS,
+      ], [TOKEN, ...LEASE]),
+      ...KUBELET,
+    },
+  ],
   "central with replicas that it only computes (R95)": [
     { scaledObjects: { enabled: true, transferHpas: true }, dryRun: true },
     {
@@ -150,7 +165,14 @@ const CASES: Readonly<Record<string, readonly [Values, Rights]>> = {
     },
   ],
   "central whose replicas are off, whatever else is said of them (R1, R95)": [
-    { scaledObjects: { transferHpas: true, secretNamespaces: ["shop"], clusterObjectNamespace: "ops" } },
+    {
+      scaledObjects: {
+        transferHpas: true,
+        serviceEndpoints: true,
+        secretNamespaces: ["shop"],
+        clusterObjectNamespace: "ops",
+      },
+    },
     { ...podfit([...ALL, BUDGETS, NODES], [TOKEN, ...LEASE]), ...KUBELET },
   ],
   "node-local by cgroups": [{ mode: "node-local" }, podfit([...ALL, NODES], LEASE)],

@@ -84,11 +84,18 @@ Deno.test("toFallbackValue() multiplies the target by the replicas of each behav
 Deno.test("decideReplicas() falls back for a trigger with a mistake by its target, and says where it has none (R4, R70, R71)", () => {
   const source = { kind: "invalid", problem: "spec.triggers[0].metadata.url: no" } as const;
   const run = (targetMilli: bigint | null) => {
-    const fold = createFold(scaledObject({ fallback: ZERO_THRESHOLD, triggers: [external({ source, targetMilli })] }), 2);
+    const fold = createFold(
+      scaledObject({ fallback: ZERO_THRESHOLD, triggers: [external({ source, targetMilli })] }),
+      2,
+    );
     fold.changed();
     fold.poll([failed(source.problem)]);
     fold.tick([failed(source.problem)]);
-    return [fold.scale.replicas, fold.state.conditions.Ready?.message, fold.state.conditions.HPAActive?.message] as const;
+    return [
+      fold.scale.replicas,
+      fold.state.conditions.Ready?.message,
+      fold.state.conditions.HPAActive?.message,
+    ] as const;
   };
   const [replicas, ready] = run(10_000n);
   assertEquals(replicas, 4);

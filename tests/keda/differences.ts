@@ -19,7 +19,6 @@ export const DIFFERENCES = {
   "metric-type":
     "A cpu or memory trigger without `metricType` is refused at once. KEDA's webhook accepts it, and its scaler fails.",
   "client-certificates": "TLS client certificates (`tls`) are refused.",
-  "custom-mode": "The mode `custom` of `metrics-api` has no effect and is a warning. KEDA refuses it.",
   "oauth": "OAuth is refused.",
   "cloud-identity":
     "Identities of a cloud (`podIdentity`, `awsRegion`, Google's credentials) are refused or have no effect.",
@@ -28,7 +27,6 @@ export const DIFFERENCES = {
     "rule.",
   "no-hpa": "`HPAActive` shows podfit's own scaling loop, which replaces the HPA.",
   "stale-health": "Without `fallback`, podfit removes `status.health`. KEDA leaves the last one.",
-  "aggregation": "`aggregateFromKubeServiceEndpoints` is refused.",
 } as const;
 
 export type Difference = keyof typeof DIFFERENCES;

@@ -3,7 +3,10 @@
  * Each test here has the name of KEDA's.
  */
 import { assert, assertEquals, assertStringIncludes } from "#assert";
-import { createAskTrigger, parseLocatedValue } from "../../lib/triggers/http_trigger.ts";
+import { createAskEndpoints } from "../../lib/daemon/replicas/triggers.ts";
+import { createClient } from "../../lib/kube/client.ts";
+import { createAskTrigger } from "../../lib/triggers/http_trigger.ts";
+import { parseLocatedValue } from "../../lib/triggers/located.ts";
 import type { TriggerParameters } from "../../lib/triggers/value.ts";
 import { VIRTUAL_START_AT, VirtualClock } from "../support/virtual_clock.ts";
 import { accepted, assertParsed, getTrigger, type ParseCase, refused } from "./scalers.ts";
@@ -103,13 +106,12 @@ const AUTHENTICATION: readonly ParseCase[] = [
     parameters: { apiKey: "apiikey", ca: "caaa", ...CLIENT },
     differs: "client-certificates",
   }),
-  refused("custom, which KEDA never applied", by("custom"), { parameters: CUSTOM, differs: "custom-mode" }),
+  refused("custom, which KEDA never applied", by("custom"), { parameters: CUSTOM }),
   refused("oauth, which KEDA never performed", by("oauth"), {
     parameters: { oauthTokenURI: "http://dummy:1230/oauth/token", clientID: "clientt", clientSecret: "secrett" },
   }),
   refused("apiKey and custom", by("apiKey,custom"), {
     parameters: { apiKey: "apiikey", ...CUSTOM },
-    differs: "custom-mode",
   }),
 ];
 
@@ -131,20 +133,64 @@ Deno.test("KEDA's TestGetMetricValueErrorMessage: podfit's own words have the pa
   assertStringIncludes(message, "it answered 418");
 });
 
-/** podfit asks one address (difference "aggregation"). */
-for (
-  const test of [
-    "KEDA's TestAggregateMetricsFromMultipleEndpoints_AverageAllEndpointsFail",
-    "KEDA's TestAggregateMetricsFromMultipleEndpoints_AveragePartialSuccess",
-    "KEDA's TestAggregateMetricsFromMultipleEndpoints_NoEndpoints",
-    "KEDA's TestGetEndpointsUrlsFromServiceURL_SelectorFiltersCorrectly",
-  ]
-) {
-  Deno.test(`${test} (R13)`, () => {
-    assertParsed("metrics-api", [
-      accepted("several endpoints", { ...BASE, aggregateFromKubeServiceEndpoints: "true" }, { differs: "aggregation" }),
-    ]);
+Deno.test("KEDA's TestAggregateMetricsFromMultipleEndpoints_AverageAllEndpointsFail (R98)", async () => {
+  const { answer } = await askEndpoints(["10.0.0.1", "10.0.0.2"], () => new Response("", { status: 418 }));
+  assertEquals(answer.kind, "failed");
+});
+
+Deno.test("KEDA's TestAggregateMetricsFromMultipleEndpoints_AveragePartialSuccess (R98)", async () => {
+  const { answer } = await askEndpoints(
+    ["10.0.0.1", "10.0.0.2"],
+    ({ hostname }) => hostname === "10.0.0.1" ? new Response('{"count": 20}') : new Response("", { status: 418 }),
+  );
+  assertEquals(answer, { kind: "value", value: 20, isEmpty: false });
+});
+
+Deno.test("KEDA's TestAggregateMetricsFromMultipleEndpoints_NoEndpoints (R98)", async () => {
+  const { answer } = await askEndpoints([], () => new Response('{"count": 20}'));
+  assertEquals(answer.kind, "failed");
+});
+
+Deno.test("KEDA's TestGetEndpointsUrlsFromServiceURL_SelectorFiltersCorrectly: the API server gets the selector (R98)", async () => {
+  const { listed, urls } = await askEndpoints(["10.0.0.1"], () => new Response('{"count": 20}'));
+  const slices = "http://api/apis/discovery.k8s.io/v1/namespaces/my-namespace/endpointslices";
+  assertEquals(listed, [`${slices}?labelSelector=kubernetes.io%2Fservice-name%3Dmy-service`]);
+  assertEquals(urls, ["http://10.0.0.1:8080/metrics"]);
+});
+
+/** Of a Service with these endpoints. */
+async function askEndpoints(addresses: readonly string[], answer: (url: URL) => Response) {
+  const url = "http://my-service.my-namespace.svc:8080/metrics";
+  const trigger = getTrigger("metrics-api", {
+    url,
+    valueLocation: "count",
+    targetValue: "1",
+    aggregateFromKubeServiceEndpoints: "true",
   });
+  const { source } = trigger;
+  assert(source.kind === "metrics-api");
+  const [listed, urls]: [string[], string[]] = [[], []];
+  const clock = new VirtualClock();
+  const client = createClient({
+    origin: "http://api",
+    transport: (request) => {
+      listed.push(request.url);
+      const endpoints = [{ addresses, conditions: { ready: true } }];
+      return Promise.resolve(Response.json({ items: [{ ports: [{ port: 8080 }], endpoints }] }));
+    },
+  });
+  const send = (asked: URL) => (urls.push(asked.href), Promise.resolve(answer(asked)));
+  const askOne = createAskTrigger({ clock, send, version: "1.2.3" });
+  const ask = createAskEndpoints({
+    ask: (one, options) =>
+      askOne({ ...one, source: { ...source, url: one.source.kind === "metrics-api" ? one.source.url : "" } }, options),
+    client,
+    clock,
+    budget: { wait: () => Promise.resolve(), spend: () => {} },
+  });
+  const signal = new AbortController().signal;
+  const given = await ask({ ...trigger, source }, { credentials: {}, now: VIRTUAL_START_AT, signal });
+  return { answer: given, listed, urls };
 }
 
 /** What the server was sent as authorization, and the answer. */

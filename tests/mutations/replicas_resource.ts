@@ -6,6 +6,11 @@ const DEFAULTS = "parseScaledObject() fills in every default (R2)";
 const FILLED = "parseScaledObject() fills in nothing where there is no behavior, and all where it is empty (R5)";
 const METRICS_API = "parseScaledObject() reads metrics-api with its defaults, and everything it may have (R13, R15)";
 const PROMETHEUS = "parseScaledObject() reads prometheus with its defaults, and everything it may have (R14, R15)";
+const MISTAKE = "parseScaledObject() makes a trigger fail for a mistake in it, where another one is right (R3, R4)";
+const NAMED =
+  "decideReplicas() names in Ready what is wrong with single triggers, and never deactivates for them (R4, R52, R53)";
+const ONE_OF_TWO =
+  "a mistake in one trigger stops no other: replicas rise by them, do not fall, and Ready names it (R4, R40, R53, R76)";
 const WARNINGS = "parseScaledObject() warns of what has no effect, and of nothing else (R4)";
 
 export const REPLICAS_RESOURCE: Mutations = {
@@ -113,6 +118,71 @@ export const REPLICAS_RESOURCE: Mutations = {
       replace: 'metadata.has("types")',
       test:
         "parseScaledObject() names spec.triggers[0].metadata.type when there is R4: metadata.type of cpu, which KEDA removed",
+    },
+    {
+      breaks: "has a mistake in one trigger stop the object",
+      in: "parseTriggers",
+      find: "if (hasGood)",
+      replace: "if (!hasGood)",
+      test: MISTAKE,
+    },
+    {
+      breaks: "takes an object whose triggers all are wrong",
+      in: "parseTriggers",
+      find: 'one.kind === "resource" || one.source.kind !== "invalid"',
+      replace: "true",
+      test: "parseScaledObject() keeps no object whose other parts are wrong, or whose triggers all are (R3, R4)",
+    },
+    {
+      breaks: "asks for a trigger with a mistake",
+      in: "askTwice",
+      find: 'source.kind === "invalid"',
+      replace: "false",
+      test:
+        "read() asks nothing for a trigger with a mistake, which fails each time, and is cached as others are (R4, R19)",
+    },
+    {
+      breaks: "does not say what is wrong",
+      in: "runActivationLoop",
+      find: "addMistakes(taken.ready, mistakes)",
+      replace: "taken.ready",
+      test: NAMED,
+    },
+    {
+      breaks: "has a condition of any length",
+      in: "cutMessage",
+      find: ".slice(0, MAX_MESSAGE_LENGTH)",
+      replace: "",
+      test: NAMED,
+    },
+    {
+      breaks: "deletes an HPA for an object that cannot take its place",
+      in: "checkBlockers",
+      find: "listMistakes(object)[0] ??",
+      replace: "",
+      test: ONE_OF_TWO,
+    },
+    {
+      breaks: "looks for the authentication of a trigger with a mistake",
+      in: "findMissingAuthentication",
+      find: ' || source.kind === "invalid"',
+      replace: "",
+      test: ONE_OF_TWO,
+    },
+    {
+      breaks: "drops a mistake where KEDA computes the formula",
+      in: "toKedaFormula",
+      find: ' || one.source.kind === "invalid"',
+      replace: "",
+      test: "a mistake in a trigger is KEDA's where KEDA measures, and else the trigger's own (R4, M4, M10)",
+    },
+    {
+      breaks: "simulates without a trigger that is wrong",
+      in: "parseManifestObjects",
+      find: "facts.problems.forEach(complain)",
+      replace: "if (facts.scaledObject === null) facts.problems.forEach(complain)",
+      test:
+        "podfit simulate scales pods by a ScaledObject, and refuses triggers that no load tells of, or that have a mistake (R4)",
     },
     {
       breaks: "does not warn of a key that nobody reads",
@@ -248,6 +318,14 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
   ],
   R14: [
+    {
+      breaks: "shows the credentials of an address",
+      in: "parseAddress",
+      find: '.replace(/\\/\\/[^/?#]*@/, "//")',
+      replace: "",
+      test:
+        "parseScaledObject() names spec.triggers[0].metadata.serverAddress when there is R14: a serverAddress of another protocol, with credentials that are not shown",
+    },
     {
       breaks: "reads a mapped address as none",
       in: "listForms",

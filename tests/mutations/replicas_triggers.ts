@@ -13,6 +13,13 @@ const CLUSTER =
   "resolveCredentials() reads secrets of a ClusterTriggerAuthentication in podfit's own namespace and nowhere else (R16)";
 const TENANT = "resolveCredentials() reads no secret of podfit's own namespace for anything of a tenant's (R16)";
 const SECRETS = "createAskTrigger() shows no secret on any way (R16)";
+const OBJECT = "a trigger reads its ConfigMap or Secret by name, each time again, and says why there is no value (R97)";
+const ENTRY = "parseEntryValue() reads a number as KEDA does, from a text, JSON and YAML (R97)";
+const EACH = "a trigger asks each ready endpoint of its Service once, and makes one value of theirs (R98)";
+const SOME =
+  "endpoints that fail do not count, and a trigger fails where all do, where there is none, and without the right (R98)";
+const LATE =
+  "a trigger waits 15 s for all of its endpoints together, is not asked again at once, and ends when it is stopped (R98)";
 const VARIABLES =
   "resolveCredentials() reads variables of a container of the target: by value, secret, config map and envFrom (R16)";
 
@@ -247,6 +254,131 @@ export const REPLICAS_TRIGGERS: Mutations = {
       find: "let place = countBelow(own, before) - 1; place >= 0; place--",
       replace: "let place = 0; place < countBelow(own, before); place++",
       test: VARIABLES,
+    },
+  ],
+  R97: [
+    {
+      breaks: "takes a name that is a path",
+      in: "parseObjectName",
+      find: "isText(name, NAME_RULE)",
+      replace: "name.length > 0",
+      test:
+        "parseScaledObject() names spec.triggers[0].metadata.resourceName when there is R97: an object's name that is a path",
+    },
+    {
+      breaks: "reads a config map in place of a secret",
+      in: "createAskObject",
+      find: '"Secret" ? "secret" : "config map"',
+      replace: '"Secret" ? "config map" : "secret"',
+      test: OBJECT,
+    },
+    {
+      breaks: "reads a secret without the label",
+      in: "createFetchers",
+      find: "!needLabel ||",
+      replace: "true ||",
+      test: OBJECT,
+    },
+    {
+      breaks: "charges nobody for what it read",
+      in: "createAskObject",
+      find: "work.countBytes(found.text.length);",
+      replace: "",
+      test: OBJECT,
+    },
+    {
+      breaks: "reads a quantity as a number",
+      in: "parseEntryValue",
+      find: 'valueType === "quantity" ? toQuantityValue',
+      replace: 'valueType !== "quantity" ? toQuantityValue',
+      test: ENTRY,
+    },
+    {
+      breaks: "keeps the fraction of an integer",
+      in: "convertJson",
+      find: "Math.trunc(found)",
+      replace: "found",
+      test: ENTRY,
+    },
+    {
+      breaks: "parses a text of any length",
+      in: "parseEntryValue",
+      find: "text.length > MAX_ENTRY_CHARACTERS",
+      replace: "text.length < 0",
+      test: ENTRY,
+    },
+    {
+      breaks: "takes over what KEDA reads",
+      in: "parseMeasured",
+      find: "&& !isKedas",
+      replace: "",
+      test: "KEDA goes on reading ConfigMaps and Secrets, unless the annotation says podfit (M10, R97)",
+    },
+  ],
+  R98: [
+    {
+      breaks: "asks endpoints that are not ready",
+      in: "listEndpointUrls",
+      find: 'conditions["ready"] === false',
+      replace: "false",
+      test: EACH,
+    },
+    {
+      breaks: "asks each pod of two families twice",
+      in: "listEndpointUrls",
+      find: 'one["addressType"] === slices[0]?.["addressType"]',
+      replace: "one !== null",
+      test: EACH,
+    },
+    {
+      breaks: "asks a port that the endpoint has not",
+      in: "listEndpointUrls",
+      find: 'hasPort ? String(port) : ""',
+      replace: "String(port)",
+      test: EACH,
+    },
+    {
+      breaks: "asks without end",
+      in: "createAskEndpoints",
+      find: "urls.length > MAX_ENDPOINTS",
+      replace: "urls.length > 10_000",
+      test: SOME,
+    },
+    {
+      breaks: "charges nobody for the list",
+      in: "createAskEndpoints",
+      find: "budget.spend(namespace, { ms: REQUEST_MS, bytes: listed.bytes });",
+      replace: "",
+      test: EACH,
+    },
+    {
+      breaks: "asks slow endpoints again at once",
+      in: "createAskEndpoints",
+      find: "failed.find(({ isSlow }) => isSlow) ??",
+      replace: "",
+      test: LATE,
+    },
+    {
+      breaks: "waits without end",
+      in: "createAskEndpoints",
+      find: "AbortSignal.any([asked.signal, timeout.signal])",
+      replace: "asked.signal",
+      test: LATE,
+    },
+    {
+      breaks: "asks the Service",
+      in: "createReplicasManager",
+      find: "createAskEndpoints({ ask: limitQueries(facts.namespace), client, clock, budget })",
+      replace: "limitQueries(facts.namespace)",
+      test:
+        "a trigger that asks all endpoints of a Service fails where they cannot be listed, and does not ask the Service (R98)",
+    },
+    {
+      breaks: "takes an address for a Service",
+      in: "findService",
+      find: "parseIp(hostOf(url)) !== null",
+      replace: "false",
+      test: "parseScaledObject() names spec.triggers[0].metadata.url when there is R98: the endpoints of an address",
     },
   ],
   R50: [

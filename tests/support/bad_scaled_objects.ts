@@ -583,10 +583,22 @@ const BAD: readonly BadRow[] = [
     'Cannot use "csv" as format: must be one of json, prometheus, yaml',
   ],
   [
-    "R13: the endpoints of a Service one by one",
+    "R98: the endpoints of a Service whose namespace is not named",
     trigger(METRICS_API, { aggregateFromKubeServiceEndpoints: "true" }),
-    "spec.triggers[0].metadata.aggregateFromKubeServiceEndpoints",
-    "Cannot use aggregateFromKubeServiceEndpoints: the endpoints of a Service are not asked one by one, set it to false, or let prometheus collect and add up",
+    "spec.triggers[0].metadata.url",
+    'Cannot use "http://queue/stats" as url: with aggregateFromKubeServiceEndpoints its host must be SERVICE.NAMESPACE, such as queue.shop.svc',
+  ],
+  [
+    "R98: the endpoints of an address",
+    trigger(METRICS_API, { url: "http://10.1.2.3/", aggregateFromKubeServiceEndpoints: "true" }),
+    "spec.triggers[0].metadata.url",
+    'Cannot use "http://10.1.2.3/" as url: with aggregateFromKubeServiceEndpoints its host must be SERVICE.NAMESPACE, such as queue.shop.svc',
+  ],
+  [
+    "R98: the endpoints of a name that no Service has",
+    trigger(METRICS_API, { url: "http://_a.shop/", aggregateFromKubeServiceEndpoints: "true" }),
+    "spec.triggers[0].metadata.url",
+    'Cannot use "http://_a.shop/" as url: with aggregateFromKubeServiceEndpoints its host must be SERVICE.NAMESPACE, such as queue.shop.svc',
   ],
   [
     "R13: an unknown aggregationType",
@@ -598,7 +610,13 @@ const BAD: readonly BadRow[] = [
     "R13: tls authentication",
     trigger({ ...METRICS_API, authenticationRef: { name: "a" } }, { authMode: "tls" }),
     "spec.triggers[0].metadata.authMode",
-    'Cannot use "tls" as authMode: tls and oauth are not supported, use apiKey or basic or bearer',
+    'Cannot use "tls" as authMode: client certificates are not supported, use apiKey or basic or bearer',
+  ],
+  [
+    "R13: a mode of prometheus alone",
+    trigger({ ...METRICS_API, authenticationRef: { name: "a" } }, { authModes: "bearer,custom" }),
+    "spec.triggers[0].metadata.authModes",
+    'Cannot use "bearer,custom" as authModes: must be of apiKey, basic, bearer, with commas between several',
   ],
   [
     "R13: an unknown authMode",
@@ -827,7 +845,7 @@ const BAD: readonly BadRow[] = [
     "R14: oauth authentication",
     trigger({ ...PROMETHEUS, authenticationRef: { name: "a" } }, { authModes: "oauth" }),
     "spec.triggers[0].metadata.authModes",
-    'Cannot use "oauth" as authModes: tls and oauth are not supported, use basic or bearer or custom',
+    'Cannot use "oauth" as authModes: must be of basic, bearer, custom, with commas between several',
   ],
   [
     "R14: custom authentication without credentials",

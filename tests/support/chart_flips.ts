@@ -82,6 +82,7 @@ const BESIDE: Readonly<Record<string, Values>> = {
   "scaledObjects.triggerAllow": { scaledObjects: { enabled: true } },
   "scaledObjects.triggerDeny": { scaledObjects: { enabled: true } },
   "scaledObjects.transferHpas": { scaledObjects: { enabled: true } },
+  "scaledObjects.serviceEndpoints": { scaledObjects: { enabled: true } },
   "serviceAccount.create": { serviceAccount: { name: "resizer" } },
   "crds.install": { crds: { install: true } },
   "crds.keep": { crds: { install: true } },

@@ -122,6 +122,14 @@ const GOOD: readonly (readonly [sentence: string, edits: Edits])[] = [
     }),
   ],
   ["metrics-api with a key of its own", trigger(METRICS_API, { authMode: "apiKey", apiKey: "k" })],
+  [
+    "metrics-api that asks all endpoints of a Service",
+    trigger(METRICS_API, {
+      url: "http://queue.shop.svc.cluster.local:8080/stats",
+      aggregateFromKubeServiceEndpoints: "true",
+      aggregationType: "sum",
+    }),
+  ],
   ["metrics-api that aggregates nothing", trigger(METRICS_API, { aggregateFromKubeServiceEndpoints: "false" })],
   [
     "prometheus as documented",

@@ -45,6 +45,7 @@ export function apiSource(own: Partial<MetricsApiSource> = {}): MetricsApiSource
     method: null,
     keyParamName: null,
     apiKey: null,
+    aggregation: null,
     authModes: null,
     isTlsUnverified: false,
     timeoutMs: 3000,

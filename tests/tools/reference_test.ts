@@ -233,7 +233,7 @@ const KEYS: Readonly<Record<ExternalType, readonly string[]>> = {
 };
 
 /** podfit reads them to say that it does not support them. */
-const REFUSED_KEYS = ["awsRegion", "identityOwner", "aggregateFromKubeServiceEndpoints", "aggregationType"];
+const REFUSED_KEYS = ["awsRegion", "identityOwner"];
 
 Deno.test("Markdown shows the same characters as the source", () => {
   const cases: Readonly<Record<string, string>> = {

@@ -180,6 +180,10 @@ Deno.test("parseEntryValue() reads a number as KEDA does, from a text, JSON and 
   for (const [format, valueType, text, valueLocation, expected] of table) {
     const result = parseEntryValue(text, { format, valueType, valueLocation });
     const name = `${format} ${valueType} ${text.slice(0, 40)}`;
-    assertEquals(result, typeof expected === "number" ? { ok: true, value: expected } : { ok: false, cause: expected }, name);
+    assertEquals(
+      result,
+      typeof expected === "number" ? { ok: true, value: expected } : { ok: false, cause: expected },
+      name,
+    );
   }
 });

@@ -115,8 +115,9 @@ Deno.test("resolveAuth() names a parameter that is missing or wrong, and no valu
     [prometheusSource({ authModes: ["custom"] }), { customAuthHeader: "CANARY" }, 'needs parameter "customAuthValue"'],
     [{ ...api, authModes: ["apiKey"] }, {}, 'needs parameter "apiKey"'],
     [{ ...api, authModes: ["apiKey"] }, { apiKey: "CANARY", method: "CANARY" }, "method must be header or query"],
-    [api, { authModes: "tls" }, "tls and oauth are not supported"],
-    [api, { authModes: "bearer,CANARY" }, "authModes may be apiKey, basic, bearer and custom"],
+    [api, { authModes: "tls" }, "authModes must be of apiKey, basic, bearer, with commas"],
+    [api, { authModes: "custom" }, "authModes must be of apiKey, basic, bearer, with commas"],
+    [prometheusSource(), { authModes: "bearer,CANARY" }, "authModes must be of apiKey, basic, bearer, custom"],
     [api, { authModes: "bearer,basic" }, "bearer or basic, not both"],
     [api, { ca: "CANARY" }, "parameter ca is not a certificate in PEM"],
   ];

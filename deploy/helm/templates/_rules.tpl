@@ -61,6 +61,10 @@ set of values grants.
 - { apiGroups: [apps], resources: [deployments, statefulsets, replicasets, controllerrevisions], verbs: [get] }
 # HPAs: podfit does not scale a workload that an HPA scales.
 - { apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [list, watch] }
+{{- if .Values.scaledObjects.serviceEndpoints }}
+# The endpoints that metrics-api triggers with aggregateFromKubeServiceEndpoints ask.
+- { apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list] }
+{{- end }}
 {{- if and .Values.scaledObjects.transferHpas (not .Values.dryRun) }}
 # HPAs that a ScaledObject takes over.
 - { apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [delete] }

@@ -57,6 +57,7 @@ import { createFindPlural, createScaleClient, REQUEST_TIMEOUT_MS } from "./scale
 import { createComputeUsage, createCountPods, createGetWorkloadPod, MeteredPods, TargetPods } from "./target_pods.ts";
 import { createTemplates } from "./templates.ts";
 import {
+  createAskEndpoints,
   createAskObject,
   createFetchCredentials,
   type DaemonCredentialRules,
@@ -271,7 +272,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
       findTarget: () => rows.get(uid)?.controller.facts.scaledObject ?? null,
     });
     const pods = new TargetPods({ index: sets, metered, uid });
-    const ask = limitQueries(facts.namespace);
+    const ask = createAskEndpoints({ ask: limitQueries(facts.namespace), client, clock, budget });
     const reader = createTriggerReader({
       clock,
       ask: (trigger, asked) =>

@@ -3,8 +3,9 @@
  *
  * Both have the address, the authentication and the timeout in common.
  */
-import type { AuthMode, MetricsApiSource } from "../../model/scaled_object.ts";
-import { findForbiddenPurpose, hostOf } from "../../units/address.ts";
+import { type Aggregation, AGGREGATIONS, type AuthMode, type MetricsApiSource } from "../../model/scaled_object.ts";
+import { findForbiddenPurpose, hostOf, parseIp } from "../../units/address.ts";
+import { isText, LABEL_RULE } from "../../units/fields.ts";
 import { type Parsed, quote } from "../../units/untrusted.ts";
 import { parseJsonPath } from "./json_path.ts";
 import { type Metadata, type ParsedSource, parseTargetMilli, type SourceContext } from "./metadata.ts";
@@ -43,7 +44,12 @@ export function parsePrometheusSource(
     );
   }
   const customHeaders = parseHeaders(metadata);
-  const http = parseHttp(metadata, { hasAuthentication, hasApiKey: false, modes: ["basic", "bearer", "custom"] });
+  const http = parseHttp(metadata, {
+    hasAuthentication,
+    hasApiKey: false,
+    modes: ["basic", "bearer", "custom"],
+    unused: ["apiKey"],
+  });
   const rest = {
     kind: "prometheus",
     namespace: metadata.text("namespace"),
@@ -98,12 +104,13 @@ export function parseMetricsApiSource(
   const url = parseAddress(metadata, "url");
   const format = parseFormat(metadata);
   const valueLocation = parseLocation(metadata, format ?? "json");
-  refuseAggregation(metadata);
+  const aggregation = parseAggregation(metadata, url);
   const apiKey = metadata.text("apiKey");
   const http = parseHttp(metadata, {
     hasAuthentication,
     hasApiKey: apiKey !== null,
     modes: ["apiKey", "basic", "bearer"],
+    unused: [],
   });
   const targetMilli = parseTargetMilli(metadata, "targetValue", hasFormula);
   const activation = metadata.number("activationTargetValue") ?? 0;
@@ -111,7 +118,7 @@ export function parseMetricsApiSource(
   const keyParamName = metadata.text("keyParamName");
   const source = url === null || valueLocation === null || format === null
     ? null
-    : { kind: "metrics-api", url, valueLocation, format, method, keyParamName, apiKey, ...http } as const;
+    : { kind: "metrics-api", url, valueLocation, format, method, keyParamName, apiKey, aggregation, ...http } as const;
   return { source, metric: `metric-api-${metadata.text("valueLocation") ?? ""}`, targetMilli, activation };
 }
 
@@ -131,14 +138,22 @@ function parseLocation(metadata: Metadata, format: MetricsApiSource["format"]): 
   return null;
 }
 
-function refuseAggregation(metadata: Metadata): void {
-  metadata.word("aggregationType", ["average", "sum", "max", "min"]);
-  if (metadata.boolean("aggregateFromKubeServiceEndpoints") !== true) return;
-  const instead = "set it to false, or let prometheus collect and add up";
-  metadata.report(
-    "aggregateFromKubeServiceEndpoints",
-    `Cannot use aggregateFromKubeServiceEndpoints: the endpoints of a Service are not asked one by one, ${instead}`,
-  );
+function parseAggregation(metadata: Metadata, url: string | null): Aggregation | null {
+  const type = metadata.word("aggregationType", AGGREGATIONS) ?? "average";
+  if (metadata.boolean("aggregateFromKubeServiceEndpoints") !== true) return null;
+  if (url !== null && findService(url) === null) {
+    const rule = "with aggregateFromKubeServiceEndpoints its host must be SERVICE.NAMESPACE, such as queue.shop.svc";
+    metadata.report("url", `Cannot use ${quote(url)} as url: ${rule}`);
+  }
+  return type;
+}
+
+/** Returns the Service that the host of a URL names; `null` = none. Never throws. Clauses: R98. */
+export function findService(address: string): { readonly service: string; readonly namespace: string } | null {
+  const url = URL.parse(address);
+  const [service = "", namespace = ""] = url === null ? [] : hostOf(url).split(".");
+  const isAddress = url === null || parseIp(hostOf(url)) !== null;
+  return !isAddress && isText(service, LABEL_RULE) && isText(namespace, LABEL_RULE) ? { service, namespace } : null;
 }
 
 /** Returns what is wrong with a location, in a sentence; `null` if nothing is. Never throws. Clauses: R13, R15. */
@@ -159,6 +174,8 @@ const PARSERS: Readonly<Record<MetricsApiSource["format"], Parse>> = {
 interface HttpContext extends Pick<SourceContext, "hasAuthentication"> {
   /** The modes that this type supports. */
   readonly modes: readonly AuthMode[];
+  /** Those that KEDA accepts there, and that have no effect. */
+  readonly unused: readonly AuthMode[];
   /** The metadata itself has a key. */
   readonly hasApiKey: boolean;
 }
@@ -206,24 +223,22 @@ const DEFAULT_TIMEOUT_MS = 3000;
 /** The period of the scaling loop: a longer wait would delay the next loop. */
 const MAX_TIMEOUT_MS = 15_000;
 
-const MODES = ["apiKey", "basic", "bearer", "custom", "tls", "oauth"];
-
 /** At most one of these is allowed. */
-const EXCLUSIVE = ["bearer", "basic", "oauth"];
+const EXCLUSIVE = ["bearer", "basic"];
 
 function parseAuthModes(metadata: Metadata, context: HttpContext): readonly AuthMode[] | null {
   const key = metadata.has("authModes") ? "authModes" : "authMode";
   const text = metadata.text(key);
   if (text === null) return null;
   const given = text.split(",").map((mode) => mode.trim());
-  const unknown = given.filter((mode) => !MODES.includes(mode));
+  const { modes, unused } = context;
   const refuse = (why: string) => metadata.report(key, `Cannot use ${quote(text)} as ${key}: ${why}`);
-  if (unknown.length > 0) refuse(`must be of ${context.modes.join(", ")}, with commas between several`);
-  else if (given.includes("tls") || given.includes("oauth")) {
-    refuse(`tls and oauth are not supported, use ${context.modes.join(" or ")}`);
+  if (given.includes("tls")) refuse(`client certificates are not supported, use ${modes.join(" or ")}`);
+  else if (!given.every((mode) => [...modes, ...unused].some((one) => one === mode))) {
+    refuse(`must be of ${modes.join(", ")}, with commas between several`);
   } else if (given.filter((mode) => EXCLUSIVE.includes(mode)).length > 1) refuse("only one of bearer, basic");
-  const used = context.modes.filter((mode) => given.includes(mode));
-  for (const mode of given.filter((mode) => MODES.slice(0, 4).includes(mode) && !used.some((one) => one === mode))) {
+  const used = modes.filter((mode) => given.includes(mode));
+  for (const mode of unused.filter((mode) => given.includes(mode))) {
     metadata.warn(key, `Cannot use ${mode} in ${key}: it has no effect here`);
   }
   for (const mode of used) {

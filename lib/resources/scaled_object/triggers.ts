@@ -266,7 +266,9 @@ function parseTrigger(fields: Fields, context: TriggerContext): Trigger | null {
     : parseExternalTrigger(own, { ...context, type, common });
   if (trigger !== null && problems.length === 0) return trigger;
   for (const problem of problems) addProblem(context.mistakes, problem);
-  const failing = trigger?.kind === "external" ? trigger : toExternalTrigger(NOTHING_KNOWN, { ...context, type, common });
+  const failing = trigger?.kind === "external"
+    ? trigger
+    : toExternalTrigger(NOTHING_KNOWN, { ...context, type, common });
   return { ...failing, source: { kind: "invalid", problem: formatProblems(problems) } };
 }
 

@@ -95,7 +95,7 @@ Deno.test("podfit simulate writes JSON that parses, with each resize, and a repo
   assert((read["report.html"] ?? "").startsWith("<!doctype html>"), read["report.html"]?.slice(0, 50));
 });
 
-Deno.test("podfit simulate scales pods by a ScaledObject, and refuses triggers that no load tells of", async () => {
+Deno.test("podfit simulate scales pods by a ScaledObject, and refuses triggers that no load tells of, or that have a mistake (R4)", async () => {
   const files = {
     "web.yaml": `${DEPLOYMENT}---\n${BALANCED}`,
     "cpu.yaml": scaledObject("{type: cpu, metricType: AverageValue, metadata: {value: 100m}}"),
@@ -112,9 +112,16 @@ Deno.test("podfit simulate scales pods by a ScaledObject, and refuses triggers t
     refused.stderr,
   );
   const half = files["cpu.yaml"] + "  - {type: memory, metricType: AverageValue, metadata: {value: 1Q}}\n";
-  const wrong = await podfit({ ...files, "half.yaml": half }, ["-f", "web.yaml", "-f", "half.yaml", "--load", "step.csv"]);
+  const wrong = await podfit({ ...files, "half.yaml": half }, [
+    "-f",
+    "web.yaml",
+    "-f",
+    "half.yaml",
+    "--load",
+    "step.csv",
+  ]);
   assertEquals(wrong.code, 2);
-  assert(wrong.stderr.includes("half.yaml:11:62: ScaledObject web: spec.triggers[1].metadata.value: "), wrong.stderr);
+  assert(wrong.stderr.includes("half.yaml:11:57: ScaledObject web: spec.triggers[1].metadata.value: "), wrong.stderr);
 });
 
 Deno.test("podfit simulate names file, place and field of what is wrong in a manifest", async () => {

@@ -5,6 +5,7 @@ import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
 import { limitScaledObject } from "../../../lib/daemon/cluster/scaled_objects.ts";
 import { NO_OPERATOR_LIMITS } from "../../../lib/resources/pod_resource_autoscaler/parse.ts";
 import { parseScaledObject, parseWithoutRun } from "../../../lib/resources/scaled_object/scaled_object.ts";
+import type { AskTrigger } from "../../../lib/triggers/value.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { CPU_50, hpa, replicasBy, ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
 
@@ -66,6 +67,27 @@ Deno.test("a kubernetes-resource trigger scales by the number in a ConfigMap, an
   await run.cluster.patch("configmaps/queue", { data: { length: "0" } });
   await run.advance(60);
   assertEquals(await run.replicas(), 0);
+});
+
+Deno.test("a trigger that asks all endpoints of a Service fails where they cannot be listed, and does not ask the Service (R98)", async () => {
+  const asked: string[] = [];
+  const ask: AskTrigger = ({ metricName }) => {
+    asked.push(metricName);
+    return Promise.resolve({ kind: "value", value: 9, isEmpty: false });
+  };
+  const metadata = { url: "http://queue.default.svc", valueLocation: "v", targetValue: "1" };
+  await using run = await ReplicasRun.start([
+    deployment("web", { ...MAIN, replicas: 1 }),
+    scaledObject("web", [
+      { type: "metrics-api", metadata: { ...metadata, aggregateFromKubeServiceEndpoints: "true" } },
+      { type: "metrics-api", metadata: { ...metadata, valueLocation: "w", targetValue: "3" } },
+    ], { spec: { pollingInterval: 10 } }),
+  ], { ask });
+  await run.advance(30);
+  assertEquals(new Set(asked), new Set(["s1-metric-api-w"]));
+  assertEquals([await run.replicas(), await run.condition("web", "Ready")], [3, "Unknown PartialTriggerError"]);
+  const [told] = (await run.cluster.list("events")).filter(({ reason }) => reason === "KEDAScalerFailed");
+  assertStringIncludes(told?.message ?? "", 'the endpoints of Service "default/queue" cannot be listed');
 });
 
 Deno.test("a pollingInterval under the operator's --min-poll-interval is raised to it, and Ready says so (R2)", async () => {
@@ -195,7 +217,11 @@ Deno.test("a mistake in one trigger stops no other: replicas rise by them, do no
     hpa("old", { target: "web" }),
     scaledObject("web", [workloadTrigger("app=jobs"), bad], {
       annotations: { "scaledobject.keda.sh/transfer-hpa-ownership": "true" },
-      spec: { pollingInterval: 10, cooldownPeriod: 10, advanced: { horizontalPodAutoscalerConfig: { name: "old", ...QUICK } } },
+      spec: {
+        pollingInterval: 10,
+        cooldownPeriod: 10,
+        advanced: { horizontalPodAutoscalerConfig: { name: "old", ...QUICK } },
+      },
     }),
   ]);
   await run.advance(60);

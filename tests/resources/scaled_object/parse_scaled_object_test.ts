@@ -28,8 +28,8 @@ for (const { sentence, manifest, path, message } of BAD_SCALED_OBJECTS) {
 
 /** Next to a trigger that is right. */
 const MIXED = BAD_SCALED_OBJECTS.flatMap(({ manifest, path, ...bad }) => {
-  const { triggers } = manifest["spec"] as { readonly triggers?: unknown };
-  if (!path.startsWith("spec.triggers[0]") || !Array.isArray(triggers)) return [];
+  if (!path.startsWith("spec.triggers[0]")) return [];
+  const { triggers } = manifest["spec"] as { readonly triggers: readonly unknown[] };
   const edits = { "spec": { ...manifest["spec"] as Edits, triggers: [...triggers, named(CRON, "good")] } };
   return [{ ...bad, manifest: applyEdits(manifest, edits), path }];
 });
@@ -39,7 +39,11 @@ Deno.test("parseScaledObject() makes a trigger fail for a mistake in it, where a
   const [own, whole] = [MIXED.filter(({ path }) => isOwn(path)), MIXED.filter(({ path }) => !isOwn(path))];
   for (const { sentence, manifest, path, message } of own) {
     const { scaledObject, problems } = parseScaledObject(manifest);
-    assertEquals(problems.map((one) => ({ ...one, message: shorten(one.message, message) })), [{ path, message }], sentence);
+    assertEquals(
+      problems.map((one) => ({ ...one, message: shorten(one.message, message) })),
+      [{ path, message }],
+      sentence,
+    );
     const [first] = scaledObject?.triggers ?? [];
     assert(first?.kind === "external", sentence);
     assertEquals(first.source, { kind: "invalid", problem: `${path}: ${problems[0]?.message}` }, sentence);

@@ -135,12 +135,15 @@ Deno.test("parseScaledObject() reads metrics-api with its defaults, and everythi
     method: null,
     keyParamName: null,
     apiKey: null,
+    aggregation: null,
     authModes: null,
     isTlsUnverified: false,
     timeoutMs: 3000,
   });
   const full = external(trigger({ ...METRICS_API, authenticationRef: { name: "queue" } }, {
-    url: " https://queue/stats ",
+    url: " https://queue.shop.svc/stats ",
+    aggregateFromKubeServiceEndpoints: "true",
+    aggregationType: "max",
     format: "yaml",
     activationTargetValue: "7",
     method: "query",
@@ -153,12 +156,13 @@ Deno.test("parseScaledObject() reads metrics-api with its defaults, and everythi
   assertEquals([full.activation, full.authentication], [7, { kind: "TriggerAuthentication", name: "queue" }]);
   assertEquals(full.source, {
     kind: "metrics-api",
-    url: "https://queue/stats",
+    url: "https://queue.shop.svc/stats",
     valueLocation: "queue.length",
     format: "yaml",
     method: "query",
     keyParamName: "token",
     apiKey: "k",
+    aggregation: "max",
     authModes: ["apiKey", "basic"],
     isTlsUnverified: true,
     timeoutMs: 1500,
@@ -214,6 +218,23 @@ Deno.test("parseScaledObject() reads prometheus with its defaults, and everythin
   });
 });
 
+Deno.test("parseScaledObject() makes an average of endpoints, unless another aggregation is given (R98)", () => {
+  const url = "http://queue.shop:8080/";
+  const read = (metadata: Edits) => {
+    const { source } = external(trigger(METRICS_API, { url, ...metadata }));
+    return source.kind === "metrics-api" && source.aggregation;
+  };
+  const all = { aggregateFromKubeServiceEndpoints: "true" };
+  assertEquals(read(all), "average");
+  assertEquals(["sum", "max", "min", "average"].map((aggregationType) => read({ ...all, aggregationType })), [
+    "sum",
+    "max",
+    "min",
+    "average",
+  ]);
+  assertEquals(read({ aggregateFromKubeServiceEndpoints: "false", aggregationType: "sum" }), null);
+});
+
 Deno.test("parseScaledObject() takes authModes before authMode, and none that has no effect (R13, R14)", () => {
   const read = (base: typeof PROMETHEUS | typeof METRICS_API, metadata: Edits) => {
     const { source } = external(trigger({ ...base, authenticationRef: { name: "a" } }, metadata));
@@ -221,7 +242,6 @@ Deno.test("parseScaledObject() takes authModes before authMode, and none that ha
     return source.authModes;
   };
   assertEquals(read(METRICS_API, { authModes: "basic", authMode: "bearer" }), ["basic"]);
-  assertEquals(read(METRICS_API, { authMode: "custom" }), []);
   assertEquals(read(PROMETHEUS, { authMode: "apiKey" }), []);
   assertEquals(read(PROMETHEUS, { authMode: "" }), null);
 });

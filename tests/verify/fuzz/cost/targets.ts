@@ -18,11 +18,8 @@ import { parseMetricSelector } from "../../../../lib/resources/scaled_object/met
 import { parseJsonPath } from "../../../../lib/resources/scaled_object/json_path.ts";
 import { parseAuthentication } from "../../../../lib/resources/trigger_authentication/trigger_authentication.ts";
 import { findExcess, MAX_PLAIN_MARKS, stringify } from "../../../../lib/runtime/yaml.ts";
-import {
-  DEFAULT_MAX_ANSWER_BYTES,
-  parseLocatedValue,
-  parsePrometheusAnswer,
-} from "../../../../lib/triggers/http_trigger.ts";
+import { DEFAULT_MAX_ANSWER_BYTES, parsePrometheusAnswer } from "../../../../lib/triggers/http_trigger.ts";
+import { parseLocatedValue } from "../../../../lib/triggers/located.ts";
 import { parseCron } from "../../../../lib/units/cron.ts";
 import { parseHostRule } from "../../../../lib/units/address.ts";
 import { parseResizeEntries } from "../../../../lib/units/managed_fields.ts";
