@@ -37,12 +37,12 @@ export function computeExternalMetrics(object: ScaledObject, facts: MetricFacts)
 function computeExternalMetric(object: ScaledObject, trigger: ExternalTrigger, facts: MetricFacts): MetricResult {
   const reading: TriggerReading | undefined = facts.readings.get(trigger.index);
   if (reading?.kind === "value") {
-    const { value } = reading;
+    const { value, milli = toMilli(value) } = reading;
     if (facts.isDoubting && findAnswers(facts.answers, trigger.metricName)?.hadValue && isDoubted(trigger, facts)) {
       return { kind: "failed", error: EMPTY_ERROR, isEmpty: true };
     }
     // Activation compares the exact value, replicas use the rounded one.
-    return { kind: "value", milli: toMilli(value), isActive: value > trigger.activation };
+    return { kind: "value", milli, isActive: value > trigger.activation };
   }
   const error = reading?.kind === "failed" ? reading.message : "it was not asked";
   if (!isInFallback(facts.failures, trigger.metricName, object.fallback)) return { kind: "failed", error };

@@ -53,13 +53,15 @@ export type TriggerReadings = ReadonlyMap<number, TriggerReading>;
 export type TriggerReading =
   /**
    * The value of the source, not rounded. `isCounted`: it does not repeat a value that was counted. `isEmpty`: the
-   * source had none, which counts as 0. `byPod`: the values of which it is the sum.
+   * source had none, which counts as 0. `milli`: the value in thousandths, where the source has it exactly. `byPod`: the
+   * values of which it is the sum.
    */
   | {
     readonly kind: "value";
     readonly value: number;
     readonly isCounted: boolean;
     readonly isEmpty?: boolean;
+    readonly milli?: bigint;
     readonly byPod?: PodValues;
   }
   | { readonly kind: "failed"; readonly message: string; readonly isCounted: boolean }

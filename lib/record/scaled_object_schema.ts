@@ -305,6 +305,7 @@ const reading = v.variant("kind", [
     value: double,
     isCounted: flag,
     isEmpty: v.exactOptional(flag),
+    milli: v.exactOptional(integer),
     byPod: v.exactOptional(v.strictObject({ pods: v.array(podReading), others: v.array(integer) })),
   }),
   v.strictObject({ kind: v.literal("failed"), message: text, isCounted: flag }),

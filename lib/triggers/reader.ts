@@ -211,9 +211,8 @@ async function askOnce(
   const answer = await fetchTriggerValue(asked, options, { namespace, credentials, now, signal });
   options.onAsked?.({ trigger, seconds: (options.clock.monotonic() - askedMs) / 1000, isEmpty: answer.isEmpty });
   if (answer.kind === "value") {
-    const { value, isEmpty, byPod } = answer;
-    const extra = { ...(isEmpty && { isEmpty }), ...(byPod !== undefined && { byPod }) };
-    return { outcome: { kind: "value", value, isCounted: true, ...extra }, isSlow: false };
+    const { isEmpty, ...exact } = answer;
+    return { outcome: { ...exact, isCounted: true, ...(isEmpty && { isEmpty }) }, isSlow: false };
   }
   return { outcome: { kind: "failed", message: answer.message, isCounted: true }, isSlow: answer.isSlow === true };
 }

@@ -75,12 +75,19 @@ export type HttpTriggerSource = Extract<TriggerSource, { readonly kind: "metrics
 export type AskedSource = HttpTriggerSource | KedaSource | MetricSource | ObjectSource;
 
 /**
- * The answer of a query. `value` is a double as the source has it, also NaN and infinite; it is rounded later.
- * `isEmpty`: the source answered without a value; KEDA counts those also if they are errors. `isSlow`: the failure took so
- * long that the query is not repeated. Clauses: R93.
+ * The answer of a query. `value` is a double as the source has it, also NaN and infinite; it is rounded later. An API of
+ * Kubernetes has quantities: `milli` and `byPod` keep them in thousandths. `isEmpty`: the source answered without a value;
+ * KEDA counts those also if they are errors. `isSlow`: the failure took so long that the query is not repeated.
+ * Clauses: M17, R93.
  */
 export type TriggerAnswer =
-  | { readonly kind: "value"; readonly value: number; readonly isEmpty: boolean; readonly byPod?: PodValues }
+  | {
+    readonly kind: "value";
+    readonly value: number;
+    readonly isEmpty: boolean;
+    readonly milli?: bigint;
+    readonly byPod?: PodValues;
+  }
   | { readonly kind: "failed"; readonly message: string; readonly isEmpty: boolean; readonly isSlow?: boolean };
 
 /** How the work on an answer is done and counted: its author decides how much it is. */

@@ -10,7 +10,8 @@ type ParsedAmount = Parsed<{ amount: number }>;
 
 interface ParseAmountOptions {
   /**
-   * Accepts JSON numbers with a fraction. A pod's manifest may have them, an autoscaler's schema does not allow them.
+   * Accepts JSON numbers with a fraction. A pod's manifest and the answer of an adapter may have them, an autoscaler's
+   * schema does not allow them.
    */
   readonly floats?: boolean;
 }
@@ -35,8 +36,8 @@ type ParsedMilli = Parsed<{ milli: bigint }>;
  * Returns thousandths as Quantity.MilliValue does: rounded away from zero, but exact for any size. Parses any value and
  * never throws.
  */
-export function parseMilli(value: unknown): ParsedMilli {
-  const parsed = parseNanos(value);
+export function parseMilli(value: unknown, options: ParseAmountOptions = {}): ParsedMilli {
+  const parsed = parseNanos(value, options);
   if (!parsed.ok) return parsed;
   const { nanos } = parsed;
   return { ok: true, milli: nanos < 0n ? -divideUp(-nanos, 1_000_000n) : divideUp(nanos, 1_000_000n) };

@@ -243,6 +243,27 @@ export const NEXT_TO_KEDA: Mutations = {
       test: "proposeByPodValues() takes pods that podfit does not list into the average, as the HPA (M17)",
     },
     {
+      breaks: "rounds an exact value to a double",
+      in: "computeExternalMetric",
+      find: "const { value, milli = toMilli(value) } = reading;",
+      replace: "const { value } = reading;\n    const milli = toMilli(value);",
+      test: "a value beyond doubles is counted exactly, as by the HPA: 4900T are seven times 700T (M17)",
+    },
+    {
+      breaks: "loses the exact value on the way to the decision",
+      in: "toAnswer",
+      find: "isEmpty: false, milli, ",
+      replace: "isEmpty: false, ",
+      test: "a value beyond doubles is counted exactly, as by the HPA: 4900T are seven times 700T (M17)",
+    },
+    {
+      breaks: "refuses a JSON number with a fraction",
+      in: "parseMetricAnswer",
+      find: "parseMilli(value, { floats: true })",
+      replace: "parseMilli(value)",
+      test: "parseMetricAnswer() refuses what is no value of this metric (M23)",
+    },
+    {
       breaks: "asks for pods where there are none",
       in: "createAskMetrics",
       find: "if (isOfPods && pods?.pods.length === 0) {",

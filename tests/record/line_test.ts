@@ -50,7 +50,8 @@ function recordPasses(object: ScaledObjectFacts, readings: readonly TriggerReadi
   return records;
 }
 
-const READINGS: readonly TriggerReading[] = [value(40.5), pods(2, 900n), failed(), value(Infinity), value(1e-7)];
+const EXACT = { ...value(40.5), milli: 40_500n } as const;
+const READINGS: readonly TriggerReading[] = [EXACT, pods(2, 900n), failed(), value(Infinity), value(1e-7)];
 const LINES: readonly string[] = FACTS.flatMap((facts) =>
   recordPasses(facts, READINGS).map((one) => formatLine(toLine(one)))
 );

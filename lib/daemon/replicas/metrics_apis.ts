@@ -195,7 +195,7 @@ export function parseMetricAnswer(answer: unknown, { metric, of }: MetricSource)
     if (typeof name === "string" && name !== "" && name !== metric) {
       return { ok: false, cause: "the answer has items of another metric" };
     }
-    const parsed = parseMilli(value);
+    const parsed = parseMilli(value, { floats: true });
     if (!parsed.ok) return { ok: false, cause: "an item has no quantity" };
     if (parsed.milli < 0n) return { ok: false, cause: "an item is negative" };
     sum += parsed.milli;
@@ -211,8 +211,9 @@ export function parseMetricAnswer(answer: unknown, { metric, of }: MetricSource)
 /** A text says why there is no value. */
 function toAnswer(parsed: ParsedValues, pods: ListedPods | null): TriggerAnswer | string {
   if (!parsed.ok) return parsed.cause;
-  const byPod = pods === null || parsed.byName.size === 0 ? null : toPodValues(parsed.byName, pods.pods);
-  return { kind: "value", value: milliToDouble(parsed.milli), isEmpty: false, ...(byPod !== null && { byPod }) };
+  const { milli, byName } = parsed;
+  const byPod = pods === null || byName.size === 0 ? null : toPodValues(byName, pods.pods);
+  return { kind: "value", value: milliToDouble(milli), isEmpty: false, milli, ...(byPod !== null && { byPod }) };
 }
 
 /** Joins the values of an answer with the pods that the selector lists. Clauses: M17. */

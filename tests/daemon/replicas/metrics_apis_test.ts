@@ -62,7 +62,7 @@ class Adapter {
   }
 }
 
-function toItem(name: string, pod: string, value: string): unknown {
+function toItem(name: string, pod: string, value: string): object {
   return { describedObject: { kind: "Pod", name: pod }, metric: { name }, value, timestamp: "2026-01-01T00:00:00Z" };
 }
 
@@ -103,6 +103,14 @@ Deno.test("external-metric adds up the series that its selector finds (M17)", as
   await run.advance(40);
   assertEquals(adapter.asked[0], "external namespaces/default/queue labelSelector=queue%3Da");
   assertEquals(await run.replicas(), 6);
+});
+
+Deno.test("a value beyond doubles is counted exactly, as by the HPA: 4900T are seven times 700T (M17)", async () => {
+  const adapter = new Adapter();
+  adapter.values = ["4900T"];
+  await using run = await start(adapter, { type: "external-metric", metadata: { metricName: "queue", value: "700T" } });
+  await run.advance(60);
+  assertEquals(await run.replicas(), 7);
 });
 
 Deno.test("an external metric that falls to activationValue scales to zero, and above it from zero (M17)", async () => {
@@ -166,6 +174,43 @@ Deno.test("a ScaledObject takes over an HPA with these metrics, and goes on from
   assertEquals([await run.replicas(), (await run.cluster.list("horizontalpodautoscalers")).length], [3, 0]);
 });
 
+Deno.test("an HPA with metrics of all five types is taken over by one trigger for each (M20)", async () => {
+  const adapter = new Adapter();
+  adapter.values = ["500m"];
+  const old = hpa("web");
+  const average = (averageValue: string) => ({ type: "AverageValue", averageValue });
+  const cpu = { name: "cpu", target: { type: "Utilization", averageUtilization: 60 } };
+  const metrics: Json[] = [
+    { type: "Resource", resource: cpu },
+    { type: "ContainerResource", containerResource: { ...cpu, container: "main" } },
+    { type: "Pods", pods: { metric: { name: "rps" }, target: average("10") } },
+    {
+      type: "Object",
+      object: {
+        metric: { name: "rps" },
+        describedObject: { apiVersion: "networking.k8s.io/v1", kind: "Ingress", name: "main" },
+        target: { type: "Value", value: "500m" },
+      },
+    },
+    { type: "External", external: { metric: { name: "queue" }, target: average("10") } },
+  ];
+  const resource: Json = { type: "cpu", metricType: "Utilization", metadata: { value: "60" } };
+  const container: Json = { ...resource, metadata: { value: "60", containerName: "main" } };
+  await using run = await ReplicasRun.start([
+    deployment("web", { containers: [{ requests: { cpu: "100m" } }], replicas: 3 }),
+    { ...old, spec: { ...old["spec"], metrics } },
+    scaledObject("web", [resource, container, PODS, INGRESS, QUEUE], {
+      annotations: { "scaledobject.keda.sh/transfer-hpa-ownership": "true" },
+      spec: { minReplicaCount: 1, advanced: { horizontalPodAutoscalerConfig: { name: "web" } } },
+    }),
+  ], { answer: adapter.answer, settings: { usesMetricsApis: true } });
+  adapter.run = run;
+  await run.advance(60);
+  assertEquals([await run.replicas(), (await run.cluster.list("horizontalpodautoscalers")).length], [3, 0]);
+  assertEquals(await run.condition("web", "Ready"), "True ScaledObjectReady");
+  assertEquals(new Set(adapter.asked.map((one) => one.split(" ")[1])).size, 3, "each metric is asked for");
+});
+
 const source = (of: MetricSource["of"], selector = ""): MetricSource => ({ kind: "metric", metric: "m", selector, of });
 
 Deno.test("toMetricPath() is the question of the HPA's clients (M17)", () => {
@@ -186,6 +231,7 @@ Deno.test("parseMetricAnswer() refuses what is no value of this metric (M23)", (
   };
   const object = { kind: "object", apiVersion: "v1", objectKind: "Service", name: "s" } as const;
   assertEquals(causeOf([toItem("m", "a", "1"), toItem("m", "b", "2500m")]), "3500");
+  assertEquals(causeOf([{ ...toItem("m", "a", ""), value: 0.5 }, { ...toItem("m", "b", ""), value: 2 }]), "2500");
   assertStringIncludes(causeOf([toItem("other", "a", "1")]), "another metric");
   assertStringIncludes(causeOf([{ metric: { name: "m" }, value: "1" }]), "names no pod");
   assertStringIncludes(causeOf([toItem("m", "a", "-1")]), "negative");
