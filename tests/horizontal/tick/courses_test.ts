@@ -23,10 +23,10 @@ Deno.test("tick() does in each kept course what the HPA controller did (R31, R32
   assert(kept.length === EXAMPLES.length + 40, `${kept.length}`);
   const results = kept.map(({ result }) => result.ticks).flat();
   assert(results.filter(({ wrote }) => wrote).length > 100);
-  assertEquals(kept.flatMap(({ course, result }) => compare(result, replay(course))), []);
+  for (const { course, result } of kept) assertEquals(compare(result, await replay(course)), []);
 });
 
-Deno.test("the HPA controller itself comes to the numbers of the worked examples (E1 to E18, E20)", async () => {
+Deno.test("the HPA controller itself comes to the numbers of the worked examples (E1 to E18, E20, M17)", async () => {
   const kept = new Map((await readKept()).map(({ result }) => [result.id, result]));
   for (const { course, after } of EXAMPLES) {
     assertEquals(kept.get(course.id)?.ticks.map((tick) => tick.after), after, course.id);
@@ -56,13 +56,14 @@ const CLAUSES: Readonly<Record<string, string>> = {
     E17: "R25",
     E18: "R40",
     E20: "R37",
+    M17: "M17",
   },
 };
 
 for (const { course, after } of EXAMPLES) {
   const clauses = CLAUSES[course.id.split(" ")[0] ?? ""];
-  Deno.test(`tick() comes to the contract's numbers in example ${course.id} (${clauses})`, () => {
-    assertEquals(replay(course).ticks.map((tick) => tick.after), after);
+  Deno.test(`tick() comes to the contract's numbers in example ${course.id} (${clauses})`, async () => {
+    assertEquals((await replay(course)).ticks.map((tick) => tick.after), after);
   });
 }
 

@@ -1,6 +1,6 @@
 /**
  * A course: an HPA, and tick by tick what its controller sees. The JSON is that of tests/cluster/replicas (Go), so that one text is run by the
- * real controller and by podfit's tick half. Times are ms since the course's start.
+ * real controller and by podfit's tick half. What podfit alone reads of it is said there. Times are ms since the course's start.
  */
 
 /** Where a course's time starts, epoch ms. */
@@ -48,8 +48,73 @@ export type HpaMetric =
   }
   | {
     readonly type: "External";
-    readonly external: { readonly metric: { readonly name: string }; readonly target: HpaTarget };
+    readonly external: { readonly metric: HpaMetricName; readonly target: HpaTarget };
+  }
+  | { readonly type: "Pods"; readonly pods: { readonly metric: HpaMetricName; readonly target: HpaTarget } }
+  | {
+    readonly type: "Object";
+    readonly object: {
+      readonly metric: HpaMetricName;
+      readonly describedObject: HpaObject;
+      readonly target: HpaTarget;
+    };
   };
+
+/** A metric of podfit's own triggers pods-metric, object-metric and external-metric, which is asked for. */
+export type AskedMetric = Extract<HpaMetric, { readonly type: "Pods" | "Object" | "External" }>;
+
+export interface HpaMetricName {
+  readonly name: string;
+  readonly selector?: HpaSelector;
+  /** The selector as a trigger has it, which podfit alone reads; absent = the metric is not asked for. */
+  readonly text?: string;
+}
+
+export interface HpaSelector {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
+    readonly values?: readonly string[];
+  }[];
+}
+
+export interface HpaObject {
+  readonly apiVersion?: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** Returns the target of a metric of any type. */
+export function targetOf(metric: HpaMetric): HpaTarget {
+  switch (metric.type) {
+    case "Resource":
+      return metric.resource.target;
+    case "ContainerResource":
+      return metric.containerResource.target;
+    case "External":
+      return metric.external.target;
+    case "Pods":
+      return metric.pods.target;
+    case "Object":
+      return metric.object.target;
+  }
+}
+
+/** Returns the name of a metric that both halves ask the metrics APIs for; `null` for one whose value a course has. */
+export function askedOf(metric: HpaMetric): HpaMetricName | null {
+  switch (metric.type) {
+    case "Resource":
+    case "ContainerResource":
+      return null;
+    case "External":
+      return metric.external.metric.text === undefined ? null : metric.external.metric;
+    case "Pods":
+      return metric.pods.metric;
+    case "Object":
+      return metric.object.metric;
+  }
+}
 
 export type HpaTarget =
   | { readonly type: "Utilization"; readonly averageUtilization: number }
@@ -69,8 +134,15 @@ export interface CourseTick {
   readonly pods: readonly CoursePod[];
   /** By resource or resource/container, then by pod, in thousandths; a resource that is not there is an error. */
   readonly usage: Readonly<Record<string, Readonly<Record<string, Sample>>>>;
-  /** By metric, in thousandths; one that is not there is an error. */
+  /** By metric, in thousandths; one that is not there is asked for. */
   readonly external: Readonly<Record<string, readonly number[]>>;
+  /** What the metrics APIs answer, by path and query; a question that is not there has the answer 404. */
+  readonly answers?: Readonly<Record<string, unknown>>;
+  /**
+   * Answers that podfit alone gets, and the controller a 404 in their place: the contract says that they are failures,
+   * though the controller would count them (M23).
+   */
+  readonly refusedAnswers?: Readonly<Record<string, unknown>>;
 }
 
 export interface Sample {

@@ -1,7 +1,9 @@
 /**
  * The worked examples of docs/contracts/replicas.md (section 12) as courses for the real controller. E15 and E16 stand here with one yardstick at a
  * time as the request, E18 with what a fallback makes of its value; E19 is about values, not about replicas.
+ * Those of docs/contracts/metrics.md follow.
  */
+import { METRIC_EXAMPLES } from "./metric_examples.ts";
 import { average, cpu, down, type Example, type ExamplePod, repeat, toExample, whole } from "./example_parts.ts";
 
 const NOW = down({});
@@ -157,4 +159,5 @@ export const EXAMPLES: readonly Example[] = [
     after: [2, 2, 2, 4, 6],
   }),
   ofPods("E20", 100, pods(12, 880), 11, 10),
+  ...METRIC_EXAMPLES,
 ];

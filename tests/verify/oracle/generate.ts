@@ -3,6 +3,7 @@
  * tolerance, ages of exactly 300 s and 30 s, windows and periods of just one tick, everything that may be wrong with a pod.
  */
 import type { Course, CourseTick, HpaSpec } from "./course.ts";
+import { generateAnswers } from "./generate_answers.ts";
 import { generateSpec } from "./generate_spec.ts";
 import { generatePods } from "./generate_pods.ts";
 import { generateExternal, generateUsage, type Load } from "./generate_usage.ts";
@@ -35,7 +36,9 @@ function generateTicks(
     const pods = generatePods(random, { at, count: Math.min(count, 40), isCalm, sizes });
     const now: Load = { at, load, isExact, isCalm, spec, status: replicas };
     const usage = generateUsage(random, pods, now);
-    return { at, ...generateEvents(random, spec, replicas), pods, usage, external: generateExternal(random, now) };
+    const external = generateExternal(random, now);
+    const events = generateEvents(random, spec, replicas);
+    return { at, ...events, pods, usage, external, ...generateAnswers(random, pods, now) };
   });
 }
 

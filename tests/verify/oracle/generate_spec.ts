@@ -1,5 +1,6 @@
 /** Makes up the spec of an HPA. */
-import type { HpaMetric, HpaPolicy, HpaRules, HpaSpec } from "./course.ts";
+import type { AskedMetric, HpaMetric, HpaPolicy, HpaRules, HpaSpec } from "./course.ts";
+import { OBJECTS, SELECTORS } from "./generate_answers.ts";
 import type { Random } from "./random.ts";
 
 export function generateSpec(random: Random): HpaSpec {
@@ -36,7 +37,10 @@ function generatePolicy(random: Random): HpaPolicy {
   };
 }
 
-const KINDS = ["cpu", "cpu", "memory", "cpuValue", "memoryValue", "container", "whole", "average", "average"] as const;
+const KINDS = [
+  ...["cpu", "cpu", "memory", "cpuValue", "memoryValue", "container", "whole", "average"] as const,
+  ...["pods", "pods", "object", "objectAverage", "external", "externalAverage"] as const,
+];
 
 function generateMetric(random: Random, at: number): HpaMetric {
   const kind = random.pick(KINDS);
@@ -65,5 +69,35 @@ function generateMetric(random: Random, at: number): HpaMetric {
       return { type: "External", external: { metric, target: { type: "Value", value } } };
     case "average":
       return { type: "External", external: { metric, target: { type: "AverageValue", averageValue: value } } };
+    case "pods":
+    case "object":
+    case "objectAverage":
+    case "external":
+    case "externalAverage":
+      return generateAsked(random, kind, at);
+  }
+}
+
+type AskedKind = "pods" | "object" | "objectAverage" | "external" | "externalAverage";
+
+/** A metric of an API, with what is usual in targets and what is odd. */
+function generateAsked(random: Random, kind: AskedKind, at: number): AskedMetric {
+  const { selector, text } = random.pick(SELECTORS);
+  const name = random.pick(["m", "queue.depth_", "http:rate5m:", "a|b-"]) + at;
+  const metric = { name, ...(selector !== undefined && { selector }), text };
+  const usual = ["1", "5", "2500m", "100", "1m", "1e3", "1.5Gi", "333u", "0.7", "10Ti"];
+  const value = random.pick(kind === "pods" ? usual : [...usual, "700T", "2P"]);
+  const whole = { type: "Value", value } as const;
+  const average = { type: "AverageValue", averageValue: value } as const;
+  const describedObject = random.pick(OBJECTS).object;
+  switch (kind) {
+    case "pods":
+      return { type: "Pods", pods: { metric, target: average } };
+    case "object":
+    case "objectAverage":
+      return { type: "Object", object: { metric, describedObject, target: kind === "object" ? whole : average } };
+    case "external":
+    case "externalAverage":
+      return { type: "External", external: { metric, target: kind === "external" ? whole : average } };
   }
 }

@@ -1,6 +1,6 @@
 /** Do made-up courses meet what they are to meet (section 14 of the contract), and are they the same for the same seed? */
 import { assert, assertEquals, assertNotEquals } from "#assert";
-import type { Course, CoursePod, CourseTick, HpaRules } from "./course.ts";
+import { askedOf, type Course, type CoursePod, type CourseTick, type HpaRules, targetOf } from "./course.ts";
 import { generateCourse } from "./generate.ts";
 import { readLines } from "./lines.ts";
 
@@ -30,7 +30,24 @@ const courses: Readonly<Record<string, (course: Course) => boolean>> = {
   "a tolerance": (one) => rules(one).some(({ tolerance }) => tolerance !== undefined),
   "several metrics": ({ spec }) => spec.metrics.length > 1,
   "no replicas": ({ replicas }) => replicas === 0,
+  "metrics of pods and others": ({ spec: { metrics } }) =>
+    metrics.length > 1 && metrics.some(({ type }) => type === "Pods"),
+  ...Object.fromEntries(
+    (["Pods AverageValue", "Object AverageValue", "Object Value", "External AverageValue", "External Value"] as const)
+      .map((
+        kind,
+      ) => [
+        kind,
+        ({ spec: { metrics } }: Course) =>
+          metrics.some((one) => askedOf(one) !== null && `${one.type} ${targetOf(one).type}` === kind),
+      ]),
+  ),
 };
+const itemsOf = ({ answers = {}, refusedAnswers = {} }: CourseTick) =>
+  Object.values({ ...answers, ...refusedAnswers }).map((body) =>
+    (body as { items: { value: unknown }[] | null }).items
+  );
+const valuesOf = (tick: CourseTick) => itemsOf(tick).flatMap((items) => (items ?? []).map(({ value }) => `${value}`));
 const ticks: Readonly<Record<string, (tick: CourseTick) => boolean>> = {
   "another status": ({ status }) => status !== undefined,
   "a refused write": ({ refused }) => refused === true,
@@ -40,6 +57,17 @@ const ticks: Readonly<Record<string, (tick: CourseTick) => boolean>> = {
   "a failing metric": ({ usage }) => Object.keys(usage).length < 5,
   "a sum beyond doubles": ({ usage }) =>
     Object.values(usage["memory"] ?? {}).reduce((sum, { value }) => sum + value, 0) > Number.MAX_SAFE_INTEGER,
+  "an answer without items": (tick) => itemsOf(tick).some((items) => items?.length === 0),
+  "an answer without a list": (tick) => itemsOf(tick).includes(null),
+  "an answer with many items": (tick) => itemsOf(tick).some((items) => items?.length === 30),
+  "an answer that the contract refuses": ({ refusedAnswers }) => refusedAnswers !== undefined,
+  "an answer with a negative value": (tick) => valuesOf(tick).some((value) => value.startsWith("-")),
+  "a value of no number": (tick) => valuesOf(tick).includes("NaN"),
+  "a value in millionths": (tick) => valuesOf(tick).some((value) => value.endsWith("u")),
+  "a value beyond doubles": (tick) => valuesOf(tick).some((value) => /^[0-9]{17,}m$/.test(value)),
+  "a value that is a JSON number": (tick) =>
+    itemsOf(tick).some((items) => items?.some(({ value }) => typeof value === "number")),
+  "a question with a selector": ({ answers = {} }) => Object.keys(answers).some((one) => one.includes("notin")),
   "a negative value": ({ external }) => Object.values(external).flat().some((value) => value < 0),
 };
 const pods: Readonly<Record<string, (pod: CoursePod, at: number) => boolean>> = {

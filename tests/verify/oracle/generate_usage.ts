@@ -1,6 +1,15 @@
 /** Makes up what pods use and what external metrics are. */
 import { parseAmount } from "../../../lib/units/quantity.ts";
-import type { CourseContainer, CoursePod, CourseTick, HpaSpec, HpaTarget, Sample } from "./course.ts";
+import {
+  askedOf,
+  type CourseContainer,
+  type CoursePod,
+  type CourseTick,
+  type HpaSpec,
+  type HpaTarget,
+  type Sample,
+  targetOf,
+} from "./course.ts";
 import type { Random } from "./random.ts";
 
 /** The load of a tick: about how many times its request a pod uses. */
@@ -15,7 +24,7 @@ export interface Load {
 }
 
 /** Of the target: both ends of the tolerances that specs have, what is just beyond them, and further away. */
-const FACTORS = [1, 1.1, 1.11, 1.12, 0.9, 0.89, 0.88, 1.05, 1.06, 0.95, 0.94, 1.2, 0.8, 1.5, 0.5, 2, 0.2, 3, 0];
+export const FACTORS = [1, 1.1, 1.11, 1.12, 0.9, 0.89, 0.88, 1.05, 1.06, 0.95, 0.94, 1.2, 0.8, 1.5, 0.5, 2, 0.2, 3, 0];
 
 /** A hundred times what 40 pods use fits in the controller's 64 bits, and their sum in no double. */
 const MOST = 2e15;
@@ -41,7 +50,7 @@ export function generateUsage(random: Random, pods: readonly CoursePod[], now: L
 export function generateExternal(random: Random, { load, isExact, spec, status }: Load): CourseTick["external"] {
   const external: Record<string, readonly number[]> = {};
   for (const metric of spec.metrics) {
-    if (metric.type !== "External" || random.chance(0.06)) continue;
+    if (metric.type !== "External" || askedOf(metric) !== null || random.chance(0.06)) continue;
     const { metric: { name }, target } = metric.external;
     const exact = readMilli(target) * random.pick(FACTORS) * (target.type === "Value" ? 1 : status);
     const usual = random.pick([load * 1000, load * 5000, load * 30_000]);
@@ -53,8 +62,7 @@ export function generateExternal(random: Random, { load, isExact, spec, status }
 
 function findPercent({ metrics }: HpaSpec): number {
   for (const metric of metrics) {
-    if (metric.type === "External") continue;
-    const { target } = metric.type === "Resource" ? metric.resource : metric.containerResource;
+    const target = targetOf(metric);
     if (target.type === "Utilization") return target.averageUtilization;
   }
   return 100;

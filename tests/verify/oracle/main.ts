@@ -33,6 +33,11 @@ for (const difference of differences) {
   const index = /^\d+\/(\d+)/.exec(difference)?.[1];
   console.log(`DIFFERENT ${difference}\n  again: deno task oracle --seed ${seed} --from ${index} --courses 1`);
 }
+const counts = results.flatMap((result) => Object.entries(result.counts));
+for (const what of [...new Set(counts.map(([what]) => what))].sort()) {
+  const count = counts.filter(([one]) => one === what).reduce((total, [, number]) => total + number, 0);
+  console.log(`${what}: ${count}`);
+}
 console.log(`writes: ${sum("writes")}`);
 console.log(`courses: ${sum("courses")}, ticks: ${sum("ticks")}, differences: ${differences.length}`);
 Deno.exit(differences.length === 0 && sum("courses") === courses ? 0 : 1);

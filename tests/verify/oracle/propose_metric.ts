@@ -11,7 +11,8 @@ import {
 import { proposeByPods } from "../../../lib/horizontal/joint/proposal.ts";
 import type { Behavior, ResourceTarget, ResourceTrigger } from "../../../lib/model/scaled_object.ts";
 import { parseAmount } from "../../../lib/units/quantity.ts";
-import { type CourseTick, EPOCH, type HpaMetric, type HpaTarget } from "./course.ts";
+import { proposeAsked } from "./ask_metric.ts";
+import { askedOf, type CourseTick, EPOCH, type HpaMetric, type HpaTarget } from "./course.ts";
 
 export interface MetricInput {
   /** Of the metric, in the HPA's list. */
@@ -25,10 +26,12 @@ export interface MetricInput {
   readonly readyPods: number | null;
 }
 
-export function proposeMetric(metric: HpaMetric, input: MetricInput): ReplicasProposal {
+export async function proposeMetric(metric: HpaMetric, input: MetricInput): Promise<ReplicasProposal> {
   const { replicas, statusReplicas, readyPods, one, now, behavior } = input;
   const tolerance = toTolerance(behavior);
+  if (metric.type === "Pods" || metric.type === "Object") return await proposeAsked(metric, input);
   if (metric.type === "External") {
+    if (askedOf(metric) !== null) return await proposeAsked(metric, input);
     const values = one.external[metric.external.metric.name];
     if (values === undefined) return { kind: "failed", reason: "FailedGetExternalMetric", message: "no metrics" };
     const valueMilli = values.reduce((sum, value) => sum + BigInt(value), 0n);
@@ -41,7 +44,7 @@ export function proposeMetric(metric: HpaMetric, input: MetricInput): ReplicasPr
   return proposeByPods(trigger, { pods: readPods(trigger, input), replicas, now, tolerance });
 }
 
-type PodsMetric = Exclude<HpaMetric, { type: "External" }>;
+type PodsMetric = Extract<HpaMetric, { type: "Resource" | "ContainerResource" }>;
 
 function toTrigger(metric: PodsMetric, index: number): ResourceTrigger {
   const { name: type, target } = metric.type === "Resource" ? metric.resource : metric.containerResource;

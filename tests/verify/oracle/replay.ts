@@ -24,14 +24,14 @@ import { toBehavior } from "./to_behavior.ts";
 /** Called with what each tick came to, for those who look closer than at the result. */
 export type OnTick = (outcome: ScalingOutcome) => void;
 
-export function replay(course: Course, onTick: OnTick = () => {}): CourseResult {
+export async function replay(course: Course, onTick: OnTick = () => {}): Promise<CourseResult> {
   let state: CourseState = { history: null, replicas: course.replicas, conditions: {} };
   let { spec } = course;
   const ticks: TickResult[] = [];
   for (const one of course.ticks) {
     spec = one.spec ?? spec;
     const before = one.replicas ?? state.replicas;
-    const outcome = runTick({ ...state, replicas: before }, one, spec);
+    const outcome = await runTick({ ...state, replicas: before }, one, spec);
     onTick(outcome);
     state = settle({ ...state, replicas: before }, outcome, { one, spec });
     ticks.push({
@@ -49,16 +49,17 @@ interface CourseState {
   readonly conditions: Conditions;
 }
 
-function runTick({ history, replicas }: CourseState, one: CourseTick, spec: HpaSpec): ScalingOutcome {
+async function runTick({ history, replicas }: CourseState, one: CourseTick, spec: HpaSpec): Promise<ScalingOutcome> {
   const now = EPOCH + one.at;
   const behavior = toBehavior(spec);
-  const propose = () => {
-    const pods = one.pods.map((pod) => parsePod(toApiPod(pod)));
-    const scale = { replicas, statusReplicas: one.status ?? replicas, readyPods: countReadyPods(pods) };
-    return spec.metrics.map((metric, index) => proposeMetric(metric, { index, one, pods, now, behavior, ...scale }));
-  };
+  const pods = one.pods.map((pod) => parsePod(toApiPod(pod)));
+  const scale = { replicas, statusReplicas: one.status ?? replicas, readyPods: countReadyPods(pods) };
+  const proposals = await Promise.all(
+    spec.metrics.map((metric, index) => proposeMetric(metric, { index, one, pods, now, behavior, ...scale })),
+  );
   const { minReplicas = 1, maxReplicas } = spec;
-  return computeDesiredReplicas(history, { now, replicas, minReplicas, maxReplicas, behavior, propose });
+  const bounds = { minReplicas, maxReplicas };
+  return computeDesiredReplicas(history, { now, replicas, ...bounds, behavior, propose: () => proposals });
 }
 
 /** What is written is accepted, unless the tick says that it is refused. */
