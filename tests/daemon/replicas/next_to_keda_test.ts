@@ -341,13 +341,14 @@ Deno.test("parseMetricAnswer() adds up the items, and refuses what is no value o
   };
   assertEquals(valueOf([item("3500m"), item("2"), item("1k", "")]), 1005.5);
   assertEquals(valueOf([item("0")]), 0);
+  assertEquals(valueOf([item(5.5)]), 5.5, "the HPA's client accepts a JSON number");
   const cases: readonly (readonly [unknown, string])[] = [
     [null, "no list"],
     [{}, "no list"],
     [[], "no item"],
     [[item("1", "other")], "another metric"],
     [[item("NaN")], "no quantity"],
-    [[item(5.5)], "no quantity"],
+    [[item({})], "no quantity"],
     [[item(null)], "no quantity"],
     [["1"], "no quantity"],
     [[item("-1")], "negative"],
