@@ -12,8 +12,6 @@ export const DIFFERENCES = {
   "own-hpa": "While an HPA that KEDA has made still exists, podfit waits: both would set the replicas.",
   "name-length":
     "Names may have 253 characters. KEDA allows 63, and 54 without a name for its HPA: podfit makes no HPA.",
-  "target-api":
-    "An `apiVersion` or `kind` that no API can have is refused at once. KEDA finds it when it asks for the scale.",
   "average-value":
     "A cpu or memory trigger with `AverageValue` needs no request, as in an HPA. KEDA's webhook asks for one.",
   "metric-type":

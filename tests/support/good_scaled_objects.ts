@@ -95,6 +95,9 @@ const GOOD: readonly (readonly [sentence: string, edits: Edits])[] = [
     "spec.minReplicaCount": 0,
     "spec.scaleTargetRef": { apiVersion: "argoproj.io/v1alpha1", kind: "Rollout", name: "web" },
   }],
+  ["a kind and a version with hyphens, which a CRD may have", {
+    "spec.scaleTargetRef": { apiVersion: "example.com/v1-beta", kind: "Web-App", name: "web" },
+  }],
   ["cron", trigger(CRON, { timezone: "Asia/Kolkata", start: "30 * * * *", end: "45 * * * *" })],
   ["cron by Value", trigger({ ...CRON, metricType: "" })],
   [

@@ -99,11 +99,11 @@ const TARGET_FIELDS = ["name", "apiVersion", "kind", "envSourceContainerName"];
 /** The group becomes a part of a path of the API server, so it must not be "..". */
 const API_VERSION_RULE = {
   max: 253,
-  pattern: new RegExp(`^(${NAME_RULE.pattern.source.slice(1, -1)}/)?[A-Za-z0-9]+$`),
+  pattern: new RegExp(`^(${NAME_RULE.pattern.source.slice(1, -1)}/)?[A-Za-z0-9-]+$`),
   rule: "must be a group and a version, such as apps/v1",
 };
 
-const KIND_RULE = { max: 63, pattern: /^[A-Za-z0-9]+$/, rule: "must be a kind, such as Deployment" };
+const KIND_RULE = { max: 63, pattern: /^[A-Za-z0-9-]+$/, rule: "must be a kind, such as Deployment" };
 
 /** An empty text means absent, as in Go. */
 function parseTargetText(fields: Fields, key: string, rule: typeof ANY_TEXT): string | null {
