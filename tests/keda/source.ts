@@ -8,6 +8,7 @@ export const UNIT_TESTS: Readonly<Record<string, { readonly count: number; reado
   "pkg/scalers/prometheus_scaler_test.go": { count: 8, here: "prometheus_test.ts" },
   "pkg/scalers/metrics_api_scaler_test.go": { count: 10, here: "metrics_api_test.ts" },
   "pkg/scalers/cron_scaler_test.go": { count: 6, here: "local_scalers_test.ts" },
+  "pkg/scalers/kubernetes_resource_scaler_test.go": { count: 4, here: "kubernetes_resource_test.ts" },
   "pkg/scalers/kubernetes_workload_scaler_test.go": { count: 5, here: "local_scalers_test.ts" },
   "pkg/scalers/cpu_memory_scaler_test.go": { count: 3, here: "local_scalers_test.ts" },
 };
