@@ -4,6 +4,7 @@
  * each parser, and of formulas. `--write` puts the table into tests/verify/results/fuzz-cost.md.
  */
 import process from "node:process";
+import { escapeUnseen } from "../../../../lib/runtime/unseen.ts";
 import { draw } from "../../../../lib/simulate/model/random.ts";
 import { describeTaking } from "../../../support/results.ts";
 import type { Pattern } from "./pattern.ts";
@@ -91,7 +92,9 @@ function writeCells({ target, bytes, ms, mib, largest, exponent, pattern }: Find
 const SHOWN = 60;
 
 function describe({ open, unit, core = "", shut = "", close }: Pattern): string {
-  const quote = (text: string) => JSON.stringify(text.length > SHOWN ? `...${text.slice(-SHOWN)}` : text);
+  const quote = (text: string) => {
+    return escapeUnseen(JSON.stringify(text.length > SHOWN ? `...${text.slice(-SHOWN)}` : text));
+  };
   const cells = [quote(open), `${quote(unit)} repeated`, ...(shut === "" ? [] : [quote(core + shut)]), quote(close)];
   return `\`${cells.join(" ").replaceAll("`", "'").replaceAll("|", "\\|")}\``;
 }
