@@ -126,6 +126,20 @@ export const NEXT_TO_KEDA: Mutations = {
       test: GIVEN_BACK,
     },
     {
+      breaks: "does not look again",
+      in: "createRemoveConditions",
+      find: "for (const waitMs of LOOK_AGAIN_MS) {",
+      replace: "for (const waitMs of [] as number[]) {",
+      test: "podfit's conditions that KEDA writes back after a release are removed within 35 s (M7)",
+    },
+    {
+      breaks: "takes the conditions of an object that is selected again",
+      in: "createRemoveConditions",
+      find: "isSelected(found.data) || ",
+      replace: "",
+      test: "an object that is selected again at once keeps podfit's conditions (M7)",
+    },
+    {
       breaks: "takes KEDA's finalizer away",
       in: "needsFinalizerChange",
       find: "if (adoption !== null) return false;",

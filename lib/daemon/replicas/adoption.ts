@@ -3,7 +3,12 @@
  *
  * metrics_apis.ts asks KEDA for the values.
  */
-import { formatAdoptionRecord, KEDA_METRICS, toAdoptionRecord } from "../../resources/scaled_object/adoption.ts";
+import {
+  formatAdoptionRecord,
+  isSelected,
+  KEDA_METRICS,
+  toAdoptionRecord,
+} from "../../resources/scaled_object/adoption.ts";
 import { isOwnCondition, listConditions } from "../../horizontal/status.ts";
 import { type ApiClient, MERGE } from "../../kube/client.ts";
 import { ApiError, toApiError } from "../../kube/errors.ts";
@@ -43,7 +48,7 @@ export function findAdoptionBlocker(
 
 interface RecordOptions {
   readonly client: Pick<ApiClient, "scaledObjects" | "untyped">;
-  readonly clock: Pick<Clock, "timeout">;
+  readonly clock: Pick<Clock, "timeout" | "sleep">;
   readonly onError: (facts: ScaledObjectFacts, error: unknown) => void;
 }
 
@@ -78,6 +83,9 @@ export type RemoveConditions = (facts: ScaledObjectFacts, signal: AbortSignal) =
 
 const MAX_TRIES = 3;
 
+/** A reconcile of KEDA ends with the list of conditions that it began with, and so may write podfit's back. */
+const LOOK_AGAIN_MS = [5_000, 30_000];
+
 /** Clauses: M7. */
 export function createRemoveConditions({ client, clock, onError }: RecordOptions): RemoveConditions {
   async function tryOnce({ namespace, name, uid }: ScaledObjectFacts, signal: AbortSignal): Promise<boolean> {
@@ -88,7 +96,7 @@ export function createRemoveConditions({ client, clock, onError }: RecordOptions
     const { metadata, status } = isRecord(found.data) ? found.data : {};
     const conditions = listConditions(status);
     const isSame = isRecord(metadata) && metadata["uid"] === uid && metadata["deletionTimestamp"] === undefined;
-    if (!isSame || !conditions.some(isOwnCondition)) return true;
+    if (!isSame || isSelected(found.data) || !conditions.some(isOwnCondition)) return true;
     const kept = conditions.filter((one) => !isOwnCondition(one));
     const { error, response } = await client.scaledObjects.PATCH(
       "/apis/keda.sh/v1alpha1/namespaces/{namespace}/scaledobjects/{name}/status",
@@ -103,11 +111,19 @@ export function createRemoveConditions({ client, clock, onError }: RecordOptions
     throw toApiError(response, error);
   }
 
+  async function remove(facts: ScaledObjectFacts, signal: AbortSignal): Promise<void> {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      using timeout = clock.timeout(REQUEST_TIMEOUT_MS);
+      if (await tryOnce(facts, AbortSignal.any([signal, timeout.signal]))) return;
+    }
+  }
+
   return async (facts, signal) => {
     try {
-      for (let tries = 0; tries < MAX_TRIES; tries++) {
-        using timeout = clock.timeout(REQUEST_TIMEOUT_MS);
-        if (await tryOnce(facts, AbortSignal.any([signal, timeout.signal]))) return;
+      await remove(facts, signal);
+      for (const waitMs of LOOK_AGAIN_MS) {
+        await clock.sleep(waitMs, signal);
+        await remove(facts, signal);
       }
     } catch (error) {
       if (!signal.aborted) onError(facts, error);

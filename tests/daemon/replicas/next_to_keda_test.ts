@@ -262,6 +262,37 @@ Deno.test("an object that is no longer selected loses podfit's conditions, and k
   assert(!(await run.cluster.events("web")).includes("ScaledObjectDeleted"));
 });
 
+Deno.test("podfit's conditions that KEDA writes back after a release are removed within 35 s (M7)", async () => {
+  const keda = new Keda();
+  await using run = await start(keda);
+  await adopt(run);
+  await run.advance(30);
+  const { status: { conditions: older } } = await run.cluster.get("scaledobjects/web");
+  await annotate(run, { "podfit.dev/scale": null });
+  for (const [before, after] of [[2, 5], [3, 30]] as const) {
+    await run.advance(before);
+    await setStatus(run, { conditions: [{ type: "Ready", status: "True" }, ...older] });
+    await run.advance(after);
+    assertEquals((await run.cluster.get("scaledobjects/web")).status.conditions, [{ type: "Ready", status: "True" }]);
+  }
+});
+
+Deno.test("an object that is selected again at once keeps podfit's conditions (M7)", async () => {
+  const keda = new Keda();
+  await using run = await start(keda);
+  await adopt(run);
+  await run.advance(30);
+  await annotate(run, { "podfit.dev/scale": null });
+  await run.advance(1);
+  await annotate(run, SELECTED);
+  await run.advance(60);
+  const patches = run.podfit.requests.filter((one) => one.startsWith("PATCH ") && one.includes("web/status"));
+  assertEquals(await run.condition("web", "PodfitScaling"), "True Scaling");
+  await run.advance(60);
+  const after = run.podfit.requests.filter((one) => one.startsWith("PATCH ") && one.includes("web/status"));
+  assertEquals(after.length, patches.length);
+});
+
 Deno.test("KEDA's finalizer stays, and podfit neither restores nor reports the end of the object (M7)", async () => {
   const keda = new Keda();
   await using run = await start(keda, { spec: { advanced: { restoreToOriginalReplicaCount: true } } });
