@@ -1,5 +1,6 @@
 /** podfit's rights in mode central, out of deploy/install.yaml: accounts, roles and what binds them, without what runs. */
 import { parseAll } from "../../lib/runtime/yaml.ts";
+import { renderText, type Values } from "../../tools/helm.ts";
 import type { Json } from "./api_objects.ts";
 
 const MANIFEST = new URL("../../deploy/install.yaml", import.meta.url);
@@ -7,8 +8,16 @@ const KINDS = /^kind: (?:Namespace|ServiceAccount|(?:Cluster)?Role(?:Binding)?)$
 
 /** As text, to be edited. */
 export async function readRightsText(): Promise<string> {
-  const documents = (await Deno.readTextFile(MANIFEST)).split(/^---$/m);
-  return documents.filter((document) => KINDS.test(document)).join("---");
+  return pickRights(await Deno.readTextFile(MANIFEST));
+}
+
+/** The rights that the chart grants with these values, as text. Needs helm. */
+export async function renderRightsText(values: Values): Promise<string> {
+  return pickRights(await renderText({ values }));
+}
+
+function pickRights(manifest: string): string {
+  return manifest.split(/^---$/m).filter((document) => KINDS.test(document)).join("---");
 }
 
 /** As objects. */

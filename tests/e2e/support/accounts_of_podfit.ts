@@ -19,7 +19,12 @@ export interface Account extends AsyncDisposable {
 
 /** The rights of deploy/install.yaml, edited, under names of its own, and a way in for its service account. */
 export async function createAccount(namespace: string, edit: (text: string) => string): Promise<Account> {
-  const manifests = parseAll(rename(edit(await readRightsText()), namespace)) as readonly Manifest[];
+  return await createAccountWith(namespace, edit(await readRightsText()));
+}
+
+/** The same with the rights of any manifest that the chart makes for the release `podfit` in the namespace `podfit`. */
+export async function createAccountWith(namespace: string, rights: string): Promise<Account> {
+  const manifests = parseAll(rename(rights, namespace)) as readonly Manifest[];
   // The namespace is there already.
   const own = manifests.filter(({ kind }) => kind !== "Namespace");
   await applyManifests(namespace, own);

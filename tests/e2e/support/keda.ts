@@ -6,10 +6,11 @@ import type { List, Metadata } from "./objects.ts";
 const SCRIPT = new URL("../../cluster/keda", import.meta.url).pathname;
 const OURS = new URL("../../../crds/", import.meta.url).pathname;
 
-/** Whether `tests/cluster/build keda` has built them, and the cluster is one that `tests/cluster/up` started. */
+/** Whether `tests/cluster/build keda helm` has built them, and the cluster is one that `tests/cluster/up` started. */
 export async function hasKeda(): Promise<boolean> {
   const isOurs = await Deno.stat(`${readKubeconfigFolder()}/pki/ca.key`).then(() => true, () => false);
-  return isOurs && await hasProgram("keda-operator") && await hasProgram("keda-adapter");
+  const programs = await Promise.all(["keda-operator", "keda-adapter", "helm"].map(hasProgram));
+  return isOurs && programs.every(Boolean);
 }
 
 export type KedaProgram = "operator" | "adapter";

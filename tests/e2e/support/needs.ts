@@ -28,7 +28,7 @@ export interface Needs {
   /** Room for so much more CPU request on one node; it is the scenario's own for as long as that runs. */
   readonly freeMillicores?: number;
   readonly metricsServer?: true;
-  /** KEDA's operator and metrics adapter. */
+  /** KEDA's operator and metrics adapter, and helm. */
   readonly keda?: true;
   /** podfit runs on the node of its pods, and the test may mount there. */
   readonly cgroups?: true;
@@ -124,7 +124,7 @@ function findLack(needs: Needs): string | null {
   }
   if (needs.cgroups === true && !facts.hasCgroups) return "needs root on the machine of the node";
   if (needs.keda === true && !facts.hasKeda) {
-    return "needs KEDA's own programs on a cluster of tests/cluster/up: see tests/cluster/build keda";
+    return "needs KEDA's own programs and helm on a cluster of tests/cluster/up: see tests/cluster/build keda helm";
   }
   const amounts = [
     ["nodes", needs.nodes, facts.nodes],

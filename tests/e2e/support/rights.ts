@@ -78,12 +78,34 @@ export async function readUsed(account: AccountName): Promise<Used> {
   return { rights: sortUnique(rights), forbidden: sortUnique(forbidden) };
 }
 
+const READS = ["get", "list", "watch"];
+
+/** What the account has written to objects of this kind in the namespace: `patch queue`, `patch queue/status`. Sorted. */
+export async function listWrites(
+  account: AccountName,
+  { namespace, resource }: { readonly namespace: string; readonly resource: string },
+): Promise<readonly string[]> {
+  const user = `system:serviceaccount:${account.namespace}:${account.name}`;
+  const writes = (await readAuditLog()).flatMap(({ user: { username }, verb, objectRef = {} }) => {
+    if (username !== user || READS.includes(verb)) return [];
+    if (objectRef.namespace !== namespace || objectRef.resource !== resource) return [];
+    return [`${verb} ${[objectRef.name, objectRef.subresource].filter((part) => part !== undefined).join("/")}`];
+  });
+  return sortUnique(writes);
+}
+
 /** https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event */
 interface AuditEvent {
   readonly verb: string;
   readonly requestURI: string;
   readonly user: { readonly username: string };
-  readonly objectRef?: { readonly resource?: string; readonly subresource?: string; readonly apiGroup?: string };
+  readonly objectRef?: {
+    readonly resource?: string;
+    readonly subresource?: string;
+    readonly apiGroup?: string;
+    readonly namespace?: string;
+    readonly name?: string;
+  };
   readonly responseStatus?: { readonly code?: number };
   readonly requestObject?: {
     readonly spec?: {
