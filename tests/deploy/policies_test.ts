@@ -292,6 +292,15 @@ const CENTRALS: Readonly<Record<string, readonly [Omit<Request, "username">, Ans
   "the removal of another finalizer,": [{ write: changes({ finalizers: [] }) }, "is refused"],
   "another label of a ScaledObject,": [{ write: changes({ labels: {} }) }, "is refused"],
   "another annotation of a ScaledObject,": [{ write: changes({ annotations: { c: "e" } }) }, "is refused"],
+  "a removed annotation of a ScaledObject,": [{ write: changes({ annotations: {} }) }, "is refused"],
+  "a new annotation of a ScaledObject,": [
+    { write: changes({ annotations: { c: "d", "podfit.dev/scale": "true" } }) },
+    "is refused",
+  ],
+  "podfit's record on a ScaledObject,": [
+    { write: changes({ annotations: { c: "d", "podfit.dev/keda-metrics": "{}" } }) },
+    "passes",
+  ],
   "another owner of a ScaledObject,": [{ write: changes({ ownerReferences: [{ name: "x" }] }) }, "is refused"],
   "another spec of a ScaledObject,": [{ write: changes({}, { triggers: [] }) }, "is refused"],
 };
