@@ -48,6 +48,7 @@ scenario(
       assertEquals(refused.status, 403);
       assertStringIncludes(refused.message, "podfit changes its finalizer and its record of a ScaledObject, and nothing else");
       assertEquals((await change({ metadata: { annotations: { "autoscaling.keda.sh/paused": "true" } } })).status, 403);
+      assertEquals((await change({ metadata: { annotations: { "podfit.dev/keda-metrics": "{}" } } })).status, 200);
       assertEquals((await change({ metadata: { finalizers: ["finalizer.keda.sh", "mine"] } })).status, 403);
       assertEquals((await change({ metadata: { finalizers: ["finalizer.keda.sh"] } })).status, 200);
       const scale = (replicas: number) =>

@@ -5,4 +5,5 @@ export const TRANSCRIPTS: Readonly<Record<string, string>> = {
   "README.md": "tests/testdata/transcripts/readme.txt",
   "docs/start/quickstart.md": "tests/testdata/transcripts/quickstart.txt",
   "docs/install.md": "tests/testdata/transcripts/install.txt",
+  "docs/how-to/next-to-keda.md": "tests/testdata/transcripts/next-to-keda.txt",
 };
