@@ -46,7 +46,10 @@ scenario(
       const change = (body: unknown): Promise<Answer> => write(podfit, { method: "PATCH", path: object, body });
       const refused = await change({ spec: { maxReplicaCount: 1000 } });
       assertEquals(refused.status, 403);
-      assertStringIncludes(refused.message, "podfit changes its finalizer and its record of a ScaledObject, and nothing else");
+      assertStringIncludes(
+        refused.message,
+        "podfit changes its finalizer and its record of a ScaledObject, and nothing else",
+      );
       assertEquals((await change({ metadata: { annotations: { "autoscaling.keda.sh/paused": "true" } } })).status, 403);
       assertEquals((await change({ metadata: { annotations: { "podfit.dev/keda-metrics": "{}" } } })).status, 200);
       assertEquals((await change({ metadata: { finalizers: ["finalizer.keda.sh", "mine"] } })).status, 403);

@@ -11,7 +11,7 @@ const toPhase = (seconds: readonly number[], questions: number): Phase => ({
   ),
 });
 
-Deno.test("the report has each process in each phase, and ratios to KEDA with HPA (M14)", () => {
+Deno.test("the report has each process in each phase, and ratios to KEDA with HPA", () => {
   const text = writeKedaReport(100, {
     "HPA": toPhase([0, 20, 10, 12, 40], 1600),
     "podfit, KEDA measures": toPhase([8, 12, 6, 2, 30], 1600),
