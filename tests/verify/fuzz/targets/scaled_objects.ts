@@ -15,7 +15,8 @@ function mustBePresentable(found: readonly Problem[]): void {
 
 function mustHaveTarget(trigger: Trigger, hasFormula: boolean): void {
   if (trigger.kind === "external") {
-    const { targetMilli, activation } = trigger;
+    const { targetMilli, activation, source } = trigger;
+    if (source.kind === "invalid") return mustBeOneLine(source.problem, "a mistake");
     must(targetMilli === null ? hasFormula : targetMilli > 0n && targetMilli < 2n ** 63n, `a target of ${targetMilli}`);
     mustBeFinite(activation, "activation");
     return;
@@ -31,8 +32,11 @@ const scaledObjects = target({
   check(object) {
     const { scaledObject, problems, warnings } = parseScaledObject(object);
     mustBePresentable([...problems, ...warnings]);
-    must((scaledObject === null) === (problems.length > 0), `${problems.length} problems`);
+    must(scaledObject !== null || problems.length > 0, "no problem of an invalid object");
     if (scaledObject === null) return;
+    // A mistake in one trigger leaves the others their values.
+    const others = problems.filter(({ path }) => !path.startsWith("spec.triggers["));
+    must(others.length === 0, `a valid object with problems of ${others.map(({ path }) => path)}`);
     const { triggers, formula, behavior, minReplicas, maxReplicas, pollIntervalMs, cooldownMs } = scaledObject;
     mustBeFinite([minReplicas, pollIntervalMs, cooldownMs, behavior], "spec", { min: 0 });
     must(minReplicas <= maxReplicas && maxReplicas >= 1, `from ${minReplicas} to ${maxReplicas}`);
