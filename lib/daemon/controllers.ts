@@ -169,6 +169,7 @@ export function createControllers(options: ControllersOptions): Runnable {
       nodes,
       findPodState: peekState,
       isLeading,
+      seesCluster: scope.namespaces === null,
       onTrouble,
     });
   }

@@ -60,7 +60,8 @@ export function createClient(server: Pick<ApiServer, "origin" | "transport">): A
     autoscalers: createFetchClient<AutoscalerPaths>(options),
     scaledObjects: createFetchClient<ScaledObjectPaths>(options),
     async untyped({ method, path, body, signal, limitBytes = MAX_UNTYPED_BYTES }) {
-      const init = { method, headers: { ...options.headers, "content-type": "application/json" }, signal };
+      const type = method === "PATCH" ? MERGE : { "content-type": "application/json" };
+      const init = { method, headers: { ...options.headers, ...type }, signal };
       const json = body === undefined ? {} : { body: options.bodySerializer(body) };
       const response = await options.fetch(new Request(`${server.origin}${path}`, { ...init, ...json }));
       const text = await readText(response, { limitBytes, signal });
@@ -142,7 +143,8 @@ export async function reviewAccess(
 type SendUntyped = (request: UntypedRequest) => Promise<UntypedAnswer>;
 
 interface UntypedRequest {
-  readonly method: "GET" | "PUT";
+  /** A PATCH is a merge patch. */
+  readonly method: "GET" | "PUT" | "PATCH";
   readonly path: string;
   readonly body?: unknown;
   /** A larger answer rejects with BodyTooLarge. */

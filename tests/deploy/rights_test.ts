@@ -34,6 +34,7 @@ const REPLICAS = [
   "scaledobjects.keda.sh: list watch patch",
   "scaledobjects/status.keda.sh: patch",
   "triggerauthentications.keda.sh: list watch",
+  "triggerauthentications/status.keda.sh: patch",
   "deployments.apps: get",
   "statefulsets.apps: get",
   "replicasets.apps: get",
@@ -42,6 +43,8 @@ const REPLICAS = [
 ];
 const SCALE = ["deployments/scale.apps: get update", "statefulsets/scale.apps: get update"];
 const CLUSTER_AUTHENTICATIONS = "clustertriggerauthentications.keda.sh: list watch";
+/** Only a podfit for all namespaces sees all users. */
+const CLUSTER_USERS = "clustertriggerauthentications/status.keda.sh: patch";
 const CREDENTIALS = ["secrets: get", "configmaps: get"];
 
 /** Who may do what: by account, then by where; "*" is everywhere. */
@@ -91,7 +94,26 @@ const CASES: Readonly<Record<string, readonly [Values, Rights]>> = {
   "central with replicas (R95)": [
     { scaledObjects: { enabled: true } },
     {
-      ...podfit([...ALL, BUDGETS, ...REPLICAS, ...SCALE, NODES, CLUSTER_AUTHENTICATIONS], [TOKEN, ...LEASE]),
+      ...podfit([...ALL, BUDGETS, ...REPLICAS, ...SCALE, NODES, CLUSTER_AUTHENTICATIONS, CLUSTER_USERS], [
+        TOKEN,
+        ...LEASE,
+      ]),
+      ...KUBELET,
+    },
+  ],
+  "central next to KEDA, which writes who uses an authentication (R95, R99, M22)": [
+    { scaledObjects: { mode: "selected" } },
+    {
+      ...podfit([
+        ...ALL,
+        BUDGETS,
+        ...REPLICAS.filter((right) => !/^(scaledobjects|triggerauthentications.status)[.]keda/.test(right)),
+        "scaledobjects.keda.sh: get list watch patch",
+        "*.external.metrics.k8s.io: get list",
+        ...SCALE,
+        NODES,
+        CLUSTER_AUTHENTICATIONS,
+      ], [TOKEN, ...LEASE]),
       ...KUBELET,
     },
   ],
@@ -106,6 +128,7 @@ const CASES: Readonly<Record<string, readonly [Values, Rights]>> = {
         "endpointslices.discovery.k8s.io: list",
         NODES,
         CLUSTER_AUTHENTICATIONS,
+        CLUSTER_USERS,
       ], [TOKEN, ...LEASE]),
       ...KUBELET,
     },
@@ -120,6 +143,7 @@ const CASES: Readonly<Record<string, readonly [Values, Rights]>> = {
         ...SCALE.map((right) => right.replace(" update", "")),
         NODES,
         CLUSTER_AUTHENTICATIONS,
+        CLUSTER_USERS,
       ], [TOKEN, ...LEASE]),
       ...KUBELET,
     },

@@ -146,4 +146,5 @@ export const GENERATED: Readonly<Record<string, number>> = {
   R43: 8,
   R83: 7,
   R19: 4,
+  R99: 4,
 };

@@ -54,4 +54,34 @@ export const REPLICAS_REPORT: Mutations = {
       test: GONE,
     },
   ],
+  R99: [
+    {
+      breaks: "lists a user twice",
+      in: "formatUsers",
+      find: "wanted.delete(name)",
+      replace: "wanted.has(name)",
+      test: "formatUsers() keeps the place of names, and adds new ones in their order (R99)",
+    },
+    {
+      breaks: "lists users of an authentication of the same name",
+      in: "addUser",
+      find: "isOfCluster ? null : namespace",
+      replace: "namespace",
+      test: "an authentication lists the ScaledObjects that use it, in the order in which they came (R99)",
+    },
+    {
+      breaks: "checks each user when the list of users changes",
+      in: "ScaledObjectCache.setAuthentication",
+      find: "{ ...before, users, resourceVersion }",
+      replace: "before",
+      test: "a new list of users checks no ScaledObject again, and another spec does (R16, R99)",
+    },
+    {
+      breaks: "writes a list that it sees a part of",
+      in: "createReplicasManager",
+      find: "options.seesCluster && ",
+      replace: "",
+      test: "a podfit for some namespaces leaves the lists of the cluster's authentications alone (R99)",
+    },
+  ],
 };

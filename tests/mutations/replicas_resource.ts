@@ -144,7 +144,7 @@ export const REPLICAS_RESOURCE: Mutations = {
     {
       breaks: "does not say what is wrong",
       in: "runActivationLoop",
-      find: "addMistakes(taken.ready, mistakes)",
+      find: "addMistakes(taken.ready, listMistakes(object))",
       replace: "taken.ready",
       test: NAMED,
     },

@@ -92,9 +92,9 @@ export const REPLICAS_TRIGGERS: Mutations = {
     },
     {
       breaks: "reads no text as a quantity",
-      in: "toLocatedValue",
+      in: "toQuantityValue",
       find: "return parsed.ok ? parsed",
-      replace: "return parsed.ok ? { ok: false, cause: found }",
+      replace: "return parsed.ok ? { ok: false, cause }",
       test: "parseLocatedValue() reads numbers, and texts as quantities, out of JSON and YAML (R13, R15)",
     },
   ],

@@ -55,6 +55,10 @@ set of values grants.
 {{- end }}
 - { apiGroups: [keda.sh], resources: [scaledobjects/status], verbs: [patch] }
 - { apiGroups: [keda.sh], resources: [triggerauthentications], verbs: [list, watch] }
+{{- if ne (include "podfit.replicasMode" .) "selected" }}
+# Which ScaledObjects use an authentication, in its status.
+- { apiGroups: [keda.sh], resources: [triggerauthentications/status], verbs: [patch] }
+{{- end }}
 # The current and the desired replicas. For other kinds, grant `get` and `update` of their scale too.
 - { apiGroups: [apps], resources: [deployments/scale, statefulsets/scale], verbs: [get{{ if not .Values.dryRun }}, update{{ end }}] }
 # Templates: the sizes that new pods start with, and the environment variables of authentications with `env`.
@@ -78,6 +82,9 @@ set of values grants.
 {{- if ne (include "podfit.replicasMode" .) "off" }}
 # The authentications that triggers in all namespaces can use.
 - { apiGroups: [keda.sh], resources: [clustertriggerauthentications], verbs: [list, watch] }
+{{- if and (ne (include "podfit.replicasMode" .) "selected") (not .Values.watchNamespaces) }}
+- { apiGroups: [keda.sh], resources: [clustertriggerauthentications/status], verbs: [patch] }
+{{- end }}
 {{- end }}
 {{- if eq (include "podfit.source" .) "proxy" }}
 # Usage, through the API server's proxy. This right also allows commands in any container of any node.

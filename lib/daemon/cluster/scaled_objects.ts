@@ -46,9 +46,13 @@ export class ScaledObjectCache {
     return this.#objects.listWithin(namespace);
   }
 
-  listAuthentications(kind: AuthenticationFacts["kind"], namespace: string | null): readonly AuthenticationFacts[] {
+  /** `kind`: `null` = of both. `namespace`: `null` = of all namespaces. */
+  listAuthentications(
+    kind: AuthenticationFacts["kind"] | null,
+    namespace: string | null,
+  ): readonly AuthenticationFacts[] {
     return [...this.#authentications.all()].filter((one) =>
-      one.kind === kind && (namespace === null || one.namespace === namespace)
+      (kind === null || one.kind === kind) && (namespace === null || one.namespace === namespace)
     );
   }
 
@@ -123,7 +127,9 @@ export class ScaledObjectCache {
   setAuthentication(facts: AuthenticationFacts): void {
     const before = this.findAuthentication(facts);
     this.#authentications.set(toAuthenticationPlace(facts), facts.name, facts);
-    if (before?.uid !== facts.uid || before.resourceVersion !== facts.resourceVersion) this.#notifyUsersOf(facts);
+    // podfit itself writes the status, which changes the resourceVersion and nothing that triggers use.
+    const { users, resourceVersion } = facts;
+    if (before === null || !isDeepEqual({ ...before, users, resourceVersion }, facts)) this.#notifyUsersOf(facts);
   }
 
   removeAuthentication(facts: Pick<AuthenticationFacts, "kind" | "namespace" | "name">): void {

@@ -4,7 +4,6 @@
  */
 import { listHeldFields } from "../../horizontal/joint/pod_readings.ts";
 import { SCALING_LOOP_MS } from "../../horizontal/pod_metrics.ts";
-import type { ScaledObjectStatus } from "../../horizontal/status.ts";
 import type { ApiClient } from "../../kube/client.ts";
 import type { SizeInput } from "../../model/decision.ts";
 import type { PodFacts } from "../../model/pod.ts";
@@ -37,13 +36,19 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { AcquirePermit } from "../permits.ts";
 import type { NodePoller } from "../pods/poller.ts";
 import { StatusLoop } from "../status/sweep.ts";
-import { createScaledObjectPatch, StatusWriter } from "../status/writer.ts";
+import {
+  createAuthenticationPatch,
+  createScaledObjectPatch,
+  StatusWriter,
+  type StatusWriterOptions,
+} from "../status/writer.ts";
 import { createKeepRecord, createRemoveConditions } from "./adoption.ts";
 import { createDeleteHpa, createSetFinalizer } from "./conflicts.ts";
 import { type ControllerParts, ScaledObjectController } from "./controller.ts";
 import { DeactivationLimit, getDefaultDeactivations } from "./deactivations.ts";
 import { createAskMetrics } from "./metrics_apis.ts";
 import {
+  AuthenticationUsers,
   combineReplicasSinks,
   createReplicasEvents,
   createReplicasLog,
@@ -102,6 +107,8 @@ interface ReplicasManagerOptions {
   readonly nodes: Pick<NodePoller, "meter" | "unmeter">;
   readonly findPodState: (uid: string) => ReadableState | null;
   readonly isLeading: () => boolean;
+  /** podfit watches all namespaces. */
+  readonly seesCluster: boolean;
   readonly onTrouble: OnFailure;
 }
 
@@ -144,12 +151,9 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
   };
 
   const statusLoop = new StatusLoop(clock);
-  const sweep = new ReplicasSweep({
-    clock,
-    compute,
-    list: () => listSnapshots(rows),
-    writer: new StatusWriter<ScaledObjectStatus>({
-      patch: createScaledObjectPatch(client, (key) => objects.find(key)),
+  const createWriter = <Status extends object>(patch: StatusWriterOptions<Status>["patch"]) =>
+    new StatusWriter({
+      patch,
       clock,
       random,
       metrics,
@@ -159,7 +163,21 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
       isNodeLocal: false,
       onProgress: statusLoop.recordProgress,
       onTrouble,
-    }),
+    });
+  const authentications = settings.isNextToKeda === true ? null : new AuthenticationUsers({
+    compute,
+    list: () => objects.listAuthentications(null, null),
+    writer: createWriter(createAuthenticationPatch(client)),
+    // A podfit for some namespaces does not see all users of a ClusterTriggerAuthentication.
+    isKnown: (namespace) =>
+      namespace === null ? options.seesCluster && observer.canScale("") : observer.canScale(namespace),
+  });
+  const sweep = new ReplicasSweep({
+    clock,
+    compute,
+    list: () => listSnapshots(rows),
+    writer: createWriter(createScaledObjectPatch(client, (key) => objects.find(key))),
+    authentications,
     metrics: metrics.replicas,
     isKnown: observer.canScale,
   });

@@ -7,7 +7,17 @@ import { findBlockerReason } from "../../horizontal/lifecycle.ts";
 import { type ScaledObjectStatus, toScaledObjectStatus } from "../../horizontal/status.ts";
 import type { ReplicasInput, ReplicasOutcome, ReplicasReport, TriggerReport } from "../../model/replicas_decision.ts";
 import type { ReplicasState } from "../../model/replicas_state.ts";
-import type { ExternalTrigger, ScaledObject, ScaledObjectFacts, Trigger } from "../../model/scaled_object.ts";
+import {
+  type ExternalTrigger,
+  listExternalTriggers,
+  type ScaledObject,
+  type ScaledObjectFacts,
+  type Trigger,
+} from "../../model/scaled_object.ts";
+import {
+  type AuthenticationFacts,
+  formatUsers,
+} from "../../resources/trigger_authentication/trigger_authentication.ts";
 import { type Clock, computeWallAheadMs } from "../../runtime/clock.ts";
 import type { RunQueued } from "../../runtime/event_loop.ts";
 import type { Log, LogFields } from "../../runtime/log.ts";
@@ -15,7 +25,13 @@ import { formatName } from "../cluster/facts.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import type { ReplicaMetrics, TriggerName } from "../metrics/metrics.ts";
 import type { SweepOptions } from "../status/sweep.ts";
-import { pickOwnStatus, type StatusWriter, type SweepContext } from "../status/writer.ts";
+import {
+  type AuthenticationStatus,
+  pickOwnStatus,
+  type StatusWriter,
+  type SweepContext,
+  toAuthenticationStatus,
+} from "../status/writer.ts";
 
 /** One decision about one object. */
 export interface ReplicasEvaluation {
@@ -150,6 +166,8 @@ interface ReplicasSweepOptions {
   readonly list: () => Iterable<ScaledObjectSnapshot>;
   readonly writer: Pick<StatusWriter<ScaledObjectStatus>, "write" | "settle" | "isIdle" | "forget">;
   readonly metrics: Pick<ReplicaMetrics, "setRegistered">;
+  /** `null` = KEDA writes the statuses of authentications. */
+  readonly authentications: Pick<AuthenticationUsers, "sweep" | "isIdle" | "settle"> | null;
   /** False while the lists of the namespace are incomplete: then its statuses are not written. */
   readonly isKnown: (namespace: string) => boolean;
 }
@@ -169,7 +187,8 @@ export class ReplicasSweep {
 
   /** Returns whether all writes have ended. */
   get isIdle(): boolean {
-    return this.#options.writer.isIdle;
+    const { writer, authentications } = this.#options;
+    return writer.isIdle && authentications?.isIdle !== false;
   }
 
   forget(uid: string): void {
@@ -182,7 +201,9 @@ export class ReplicasSweep {
    * writes. Never rejects. The last sweep postpones nothing.
    */
   async sweep(signal: AbortSignal, { isLast = false, waits = true }: SweepOptions = {}): Promise<void> {
-    if (isLast) await this.#options.writer.settle();
+    const { writer, authentications } = this.#options;
+    if (isLast) await Promise.all([writer.settle(), authentications?.settle()]);
+    const users = new Map<string, string[]>();
     const context: SweepContext = { signal, isLast };
     const writes: Promise<void>[] = [];
     const registered = { triggers: new Map<string, number>(), objects: new Map<string, number>() };
@@ -192,8 +213,10 @@ export class ReplicasSweep {
         if (writing !== null) writes.push(writing);
       });
       countRegistered(snapshot.facts, registered);
+      addUser(users, snapshot.facts);
     }
     this.#options.metrics.setRegistered(registered);
+    if (authentications !== null) writes.push(...await authentications.sweep(users, context));
     if (waits) await Promise.all(writes);
   }
 
@@ -209,6 +232,67 @@ export class ReplicasSweep {
     const writing = this.#options.writer.write({ object, isStale: false, isShared, status }, context);
     if (writing === null) this.#settled.set(facts.uid, snapshot);
     return writing instanceof Promise ? writing : null;
+  }
+}
+
+interface AuthenticationUsersOptions {
+  readonly compute: RunQueued;
+  readonly list: () => Iterable<AuthenticationFacts>;
+  readonly writer: Pick<StatusWriter<AuthenticationStatus>, "write" | "settle" | "isIdle" | "forget">;
+  /** False while users may be missing. `null` = of the whole cluster. */
+  readonly isKnown: (namespace: string | null) => boolean;
+}
+
+/** Writes into the status of each authentication which ScaledObjects use it. Clauses: R99. */
+export class AuthenticationUsers {
+  readonly #options: AuthenticationUsersOptions;
+  #known: ReadonlySet<string> = new Set();
+
+  constructor(options: AuthenticationUsersOptions) {
+    this.#options = options;
+  }
+
+  get isIdle(): boolean {
+    return this.#options.writer.isIdle;
+  }
+
+  settle(): Promise<void> {
+    return this.#options.writer.settle();
+  }
+
+  /** `users`: names of ScaledObjects by `toUsersKey`. Returns the writes that have begun. */
+  async sweep(users: ReadonlyMap<string, readonly string[]>, context: SweepContext): Promise<readonly Promise<void>[]> {
+    const { compute, list, writer, isKnown } = this.#options;
+    const writes: Promise<void>[] = [];
+    const known = new Set<string>();
+    for (const one of list()) {
+      known.add(one.uid);
+      if (!isKnown(one.namespace) || one.name === "") continue;
+      await compute(() => {
+        const status = toAuthenticationStatus(formatUsers(one.users, users.get(toUsersKey(one)) ?? []));
+        const object = { ...one, namespace: one.namespace ?? "", status: toAuthenticationStatus(one.users) };
+        const writing = writer.write({ object, isStale: false, status }, context);
+        if (writing instanceof Promise) writes.push(writing);
+      });
+    }
+    for (const uid of this.#known) if (!known.has(uid)) writer.forget(uid);
+    this.#known = known;
+    return writes;
+  }
+}
+
+function toUsersKey({ kind, namespace, name }: Pick<AuthenticationFacts, "kind" | "namespace" | "name">): string {
+  return `${kind}/${namespace ?? ""}/${name}`;
+}
+
+function addUser(users: Map<string, string[]>, { namespace, name, scaledObject, isDeleting }: ScaledObjectFacts): void {
+  for (const { authentication } of scaledObject === null || isDeleting ? [] : listExternalTriggers(scaledObject)) {
+    if (authentication === null) continue;
+    const isOfCluster = authentication.kind === "ClusterTriggerAuthentication";
+    const key = toUsersKey({ ...authentication, namespace: isOfCluster ? null : namespace });
+    const names = users.get(key) ?? [];
+    names.push(name);
+    users.set(key, names);
   }
 }
 

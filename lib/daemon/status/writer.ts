@@ -291,6 +291,30 @@ export function createScaledObjectPatch(
   };
 }
 
+/** The part of the status of an authentication that podfit writes. */
+export interface AuthenticationStatus {
+  readonly scaledobjects?: string;
+}
+
+/** Returns a function that patches the status of TriggerAuthentications; of no namespace: ClusterTriggerAuthentications. */
+export function createAuthenticationPatch({ untyped }: Pick<ApiClient, "untyped">): PatchStatus<AuthenticationStatus> {
+  return async ({ namespace, name }, change, signal) => {
+    const place = namespace === ""
+      ? ["clustertriggerauthentications", name]
+      : ["namespaces", namespace, "triggerauthentications", name];
+    const path = `/apis/keda.sh/v1alpha1/${place.map(encodeURIComponent).join("/")}/status?fieldManager=podfit`;
+    const { data, error, response } = await untyped({ method: "PATCH", path, body: { status: change }, signal });
+    const patched = isRecord(data) ? { data, error, response } : { error, response };
+    const { failure, status } = toPatched<AuthenticationStatus>(patched);
+    return { failure, status: toAuthenticationStatus(isRecord(status) ? status["scaledobjects"] : undefined) };
+  };
+}
+
+/** Returns the status with this list; an empty one is absent. */
+export function toAuthenticationStatus(users: unknown): AuthenticationStatus {
+  return typeof users === "string" && users !== "" ? { scaledobjects: users } : {};
+}
+
 function toSharedPatch({ resourceVersion, status }: ScaledObjectFacts, change: unknown): unknown {
   const own = isRecord(change) && Array.isArray(change["conditions"]) ? change["conditions"] : [];
   const kept = listConditions(status).filter((one) => !isOwnCondition(one));

@@ -46,6 +46,24 @@ export interface AuthenticationFacts {
   readonly authentication: Authentication | null;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
+  /** status.scaledobjects: the names of ScaledObjects that use it, with commas between them. */
+  readonly users: string;
+}
+
+/** A longer text helps no reader. */
+const MAX_USERS_LENGTH = 4096;
+
+/**
+ * Returns status.scaledobjects for these ScaledObjects, as KEDA writes it: names keep their place, and new ones are at the
+ * end. Where there are too many, it ends with `...`. Clauses: R99.
+ */
+export function formatUsers(before: string, names: Iterable<string>): string {
+  const wanted = new Set(names);
+  const kept = before.split(",").filter((name) => wanted.delete(name));
+  const all = [...kept, ...[...wanted].sort()];
+  let length = 0;
+  const shown = all.filter((name) => (length += name.length + 1) <= MAX_USERS_LENGTH);
+  return [...shown, ...(shown.length < all.length ? ["..."] : [])].join(",");
 }
 
 /**
@@ -67,7 +85,7 @@ export function parseAuthentication(object: unknown): AuthenticationFacts {
     INVALID_AUTHENTICATION.kind;
   root.require(["metadata", "spec"]);
   const metadata = root.object("metadata", null);
-  const seen = { kind, ...parseObjectMetadata(metadata, kind) };
+  const seen = { kind, ...parseObjectMetadata(metadata, kind), users: parseUsers(object) };
   const use = parseUse(metadata?.object("annotations", null) ?? null);
   const spec = root.object("spec", null);
   const parameters = spec === null ? null : parseSources(spec, warnings);
@@ -85,7 +103,13 @@ const INVALID_AUTHENTICATION: AuthenticationFacts = {
   authentication: null,
   problems: [],
   warnings: [],
+  users: "",
 };
+
+function parseUsers(object: unknown): string {
+  const status = isRecord(object) && isRecord(object["status"]) ? object["status"] : {};
+  return typeof status["scaledobjects"] === "string" ? status["scaledobjects"] : "";
+}
 
 /** Far more than a sensible list has. */
 const MAX_PARAMETERS = 64;

@@ -30,6 +30,7 @@ Deno.test("parseAuthentication() reads parameters of secrets and of the environm
     },
     problems: [],
     warnings: [],
+    users: "",
   });
   const alone = parseAuthentication({ metadata: { name: "prom" }, spec: {} });
   assertEquals([alone.authentication?.namespace, alone.authentication?.secrets, alone.authentication?.env], [

@@ -44,6 +44,7 @@ class Desk {
       isIdle: true,
       forget: (uid) => void this.written.push(`forgets ${uid}`),
     },
+    authentications: null,
     metrics: { setRegistered: (registered) => void this.registered.push(registered) },
     isKnown: (namespace) => !this.unknown.includes(namespace),
   });
