@@ -338,6 +338,13 @@ export const REPLICAS_TRIGGERS: Mutations = {
       test: EACH,
     },
     {
+      breaks: "makes a URL of every endpoint of a list without end",
+      in: "listEndpointUrls",
+      find: ".slice(0, MAX_ENDPOINTS + 1)",
+      replace: "",
+      test: "a list of very many endpoints makes few URLs, whether they are all the same or not (R98)",
+    },
+    {
       breaks: "asks without end",
       in: "createAskEndpoints",
       find: "urls.length > MAX_ENDPOINTS",

@@ -208,29 +208,31 @@ async function fetchEndpoints(
 }
 
 /**
- * Returns the URL of each ready endpoint, once. The port is that of the trigger's URL if the endpoint has it, otherwise
+ * Returns the URL of each ready endpoint, once, and at most one more than may be asked. The port is that of the trigger's URL if the endpoint has it, otherwise
  * that of the scheme. A Service of two address families has each pod twice, and only the first family counts. Accepts any
  * shape. Clauses: R98.
  */
 export function listEndpointUrls(address: string, list: unknown): readonly string[] {
   const [port, scheme] = [portOf(new URL(address)), new URL(address).protocol];
   const slices = listRecords(list, "items").toSorted((a, b) => toRank(a).localeCompare(toRank(b)));
-  const urls = new Map<string, string>();
+  const hasPorts = new Map<string, boolean>();
   for (const slice of slices.filter((one) => one["addressType"] === slices[0]?.["addressType"])) {
     const hasPort = listRecords(slice, "ports").some((one) => one["port"] === port);
     for (const { addresses, conditions } of listRecords(slice, "endpoints")) {
       if (isRecord(conditions) && conditions["ready"] === false) continue;
       for (const one of Array.isArray(addresses) ? addresses : []) {
-        const url = new URL(address);
-        // A setter ignores what is no host.
-        url.port = hasPort ? String(port) : "";
-        if (typeof one !== "string" || !URL.canParse(`${scheme}//${toHost(one)}/`)) continue;
-        url.hostname = toHost(one);
-        urls.set(one, url.href);
+        if (typeof one === "string") hasPorts.set(one, hasPort);
       }
     }
   }
-  return [...urls.values()];
+  return [...hasPorts].slice(0, MAX_ENDPOINTS + 1).flatMap(([one, hasPort]) => {
+    // A setter ignores what is no host.
+    if (!URL.canParse(`${scheme}//${toHost(one)}/`)) return [];
+    const url = new URL(address);
+    url.port = hasPort ? String(port) : "";
+    url.hostname = toHost(one);
+    return [url.href];
+  });
 }
 
 function toRank({ addressType }: Readonly<Record<string, unknown>>): string {

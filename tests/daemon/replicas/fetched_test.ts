@@ -281,6 +281,26 @@ Deno.test("a list of endpoints of any shape makes URLs or nothing (R98)", () => 
   assertEquals(list([slice(["pod.example"], { addressType: "FQDN", ports: null })]), ["http://pod.example/"]);
 });
 
+Deno.test("a list of very many endpoints makes few URLs, whether they are all the same or not (R98)", () => {
+  const native = URL.canParse;
+  let looks = 0;
+  URL.canParse = (...given) => {
+    looks++;
+    return native(...given);
+  };
+  try {
+    const count = (addresses: readonly string[]) => {
+      looks = 0;
+      return [listEndpointUrls("http://queue.shop/", { items: [slice(addresses)] }).length, looks];
+    };
+    const many = Array.from({ length: 10_000 }, (_, index) => `10.1.${index >> 8}.${index & 255}`);
+    assertEquals(count(many), [101, 101]);
+    assertEquals(count(many.map(() => "10.1.0.1")), [1, 1]);
+  } finally {
+    URL.canParse = native;
+  }
+});
+
 Deno.test("where the operator asks for a label, a secret without it is not used (R16)", async () => {
   const path = "/api/v1/namespaces/shop/secrets/token";
   const read = async (labels: Json, needLabel: boolean) =>
