@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert
 import { parse } from "../../lib/runtime/yaml.ts";
 import project from "../../deno.json" with { type: "json" };
 import { CHART, parseObjects, type Rendered, renderText, runHelm, type Values } from "../../tools/helm.ts";
+import { ENVIRONMENT } from "../../tools/image/facts.ts";
 import { listFlips, readLeaves } from "../support/chart_flips.ts";
 import { renderFew } from "../support/chart_renders.ts";
 import { chartTest } from "../support/needs_helm.ts";
@@ -43,6 +44,15 @@ Deno.test("Artifact Hub gets each definition with its name and version, and an e
   const examples = parse(annotations?.["artifacthub.io/crdsExamples"] ?? "") as readonly Rendered[];
   assertEquals(examples.flatMap(listSchemaFaults), []);
   assert(examples.length > 0);
+});
+
+chartTest("the chart gives V8 the flags of the image, and a heap that fits into the limit of memory", async () => {
+  const read = async (values: Values = {}) =>
+    /name: DENO_V8_FLAGS\n\s+value: "(\S+)"/.exec(await renderText({ values }))?.[1];
+  const limited = (memory: string) => read({ resources: { limits: { memory } } });
+  assertEquals(await read(), `${ENVIRONMENT.DENO_V8_FLAGS},--max-old-space-size=145`);
+  assertEquals(await limited("1Gi"), `${ENVIRONMENT.DENO_V8_FLAGS},--max-old-space-size=583`);
+  for (const other of ["128Mi", "500M", "268435456"]) assertEquals(await limited(other), undefined, other);
 });
 
 chartTest("helm lint --strict has nothing to say about any mode", async () => {
@@ -307,7 +317,9 @@ chartTest("the values of the Kedify agent's chart go before podfit's own", async
   for (const [values, env] of cases) {
     const objects = parseObjects(await renderText({ values }));
     const [{ env: given }] = objects.find(({ kind }) => kind === "Deployment")?.["spec"].template.spec.containers;
-    const written = given.filter(({ value }: { value?: string }) => value !== undefined);
+    const written = given.filter(({ name, value }: { name: string; value?: string }) =>
+      value !== undefined && name !== "DENO_V8_FLAGS"
+    );
     const pairs = written.map(({ name, value }: { name: string; value: string }) => [name, value]);
     assertEquals(Object.fromEntries(pairs), env, JSON.stringify(values));
   }

@@ -156,3 +156,20 @@ Takes (list $ "name in that chart" "own name").
 {{- define "podfit.sidecarName" -}}
 {{- include "podfit.fullname" . | trimSuffix "-sidecar" }}-sidecar
 {{- end }}
+
+{{/*
+V8 knows no limit of memory below 268 MiB: near it, a container of 256 MiB is killed before V8 collects garbage. Empty
+where the limit is too small to divide, or is not written in Mi or Gi.
+*/}}
+{{- define "podfit.v8Flags" -}}
+{{- $limit := dig "limits" "memory" "" .Values.resources | toString }}
+{{- $mib := 0 }}
+{{- if regexMatch "^[0-9]+Mi$" $limit }}
+{{- $mib = trimSuffix "Mi" $limit | int }}
+{{- else if regexMatch "^[0-9]+Gi$" $limit }}
+{{- $mib = mul 1024 (trimSuffix "Gi" $limit | int) }}
+{{- end }}
+{{- if ge (int $mib) 192 }}
+{{- printf "--no-parallel-scavenge,--heap-growing-percent=30,--max-semi-space-size=8,--page-promotion-threshold=10,--no-allocation-site-pretenuring,--max-old-space-size=%d" (div (mul $mib 57) 100) }}
+{{- end }}
+{{- end }}

@@ -225,6 +225,11 @@ spec:
         - name: PODFIT_POD_UID
           valueFrom: { fieldRef: { fieldPath: metadata.uid } }
         {{- end }}
+        {{- with include "podfit.v8Flags" . }}
+        # The flags of the image, and a bound on the heap that leaves room for the rest of the process.
+        - name: DENO_V8_FLAGS
+          value: {{ . | quote }}
+        {{- end }}
         {{- with .Values.extraEnv }}
         {{- toYaml . | nindent 8 }}
         {{- end }}

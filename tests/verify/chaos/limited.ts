@@ -14,6 +14,7 @@ import { parseUsage, type ProcessUsage } from "../bench/scale_usage.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 const CHART = new URL("../../../deploy/helm/values.yaml", import.meta.url);
+const MANIFEST = new URL("../../../deploy/install.yaml", import.meta.url);
 const CPUS = 1;
 
 /** What the chart's values allow podfit's container, bytes. Throws where they name no limit. */
@@ -22,6 +23,14 @@ export async function readMemoryLimit(): Promise<number> {
   const parsed = parseAmount(values?.resources.limits.memory, "memory");
   if (!parsed.ok) throw new Error(`Cannot read the chart's limit of memory: ${parsed.message}`);
   return parsed.amount;
+}
+
+/** The V8 flags that the chart gives podfit's container. Throws where it gives none. */
+async function readV8Flags(): Promise<string> {
+  const text = await Deno.readTextFile(MANIFEST);
+  const flags = /name: DENO_V8_FLAGS\n\s+value: "(\S+)"/.exec(text)?.[1];
+  if (flags === undefined) throw new Error(`Cannot find DENO_V8_FLAGS in ${MANIFEST.pathname}: is it still there?`);
+  return flags;
 }
 
 /** What is started. */
@@ -73,6 +82,7 @@ export async function startLimited({ args, env, memoryBytes }: LimitedOptions): 
       HOME: "/nonexistent",
       DENO_DIR: await readDenoDir(),
       PRA_ENABLED: "true",
+      DENO_V8_FLAGS: await readV8Flags(),
       ...env,
     },
     stdin: "null",
@@ -110,11 +120,17 @@ export interface ModuleOptions {
 export async function runModuleLimited({ url, args, flags }: ModuleOptions): Promise<number> {
   const group = await Group.open(await readMemoryLimit());
   const config = `${ROOT.pathname}deno.json`;
-  const { DENO_USE_CGROUPS, DENO_V8_FLAGS } = ENVIRONMENT;
+  const { DENO_USE_CGROUPS, MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_ } = ENVIRONMENT;
   const run = [Deno.execPath(), "run", "--quiet", "-P=dev", "--config", config, url, ...args];
   const child = new Deno.Command("sh", {
     args: ["-c", group.prelude, "sh", ...run],
-    env: { DENO_USE_CGROUPS, DENO_V8_FLAGS: [DENO_V8_FLAGS, ...flags].join(","), PODFIT_BOUND: group.bound },
+    env: {
+      DENO_USE_CGROUPS,
+      MALLOC_MMAP_THRESHOLD_,
+      MALLOC_TRIM_THRESHOLD_,
+      DENO_V8_FLAGS: [await readV8Flags(), ...flags].join(","),
+      PODFIT_BOUND: group.bound,
+    },
     stdin: "null",
   }).spawn();
   const [{ code }] = await Promise.all([child.status, group.watch(child.pid)]);
