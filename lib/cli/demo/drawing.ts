@@ -25,7 +25,8 @@ const CODES = {
   requests: [1, 32],
   limits: [1, 35],
   up: [1, 32],
-  down: [1, 34],
+  // Blue can hardly be seen on black.
+  down: [1],
   blocked: [35],
   lost: [1, 31],
   trouble: [31],

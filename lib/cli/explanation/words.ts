@@ -202,13 +202,13 @@ function describeNext(
 
 /** Returns lines without their newlines. */
 export function describeWorkload(one: WorkloadExplanation, options: TextOptions): readonly Text[] {
-  const hanging = { ...options, hang: 2 };
   const { kind, namespace, name, target, at, now } = one;
   const by = kind === "workload" ? "" : `, by ScaledObject ${name}`;
-  const section = (heading: string, lines: readonly string[]): readonly Text[] =>
+  const section = (heading: string, lines: readonly string[], hang = 2): readonly Text[] =>
     lines.length === 0
       ? []
-      : ["", options.style.bold(heading), ...lines.flatMap((line) => breakLines(`  ${line}`, hanging))];
+      : ["", options.style.bold(heading), ...lines.flatMap((line) => breakLines(`  ${line}`, { ...options, hang }))];
+  const conditions = listConditions(one);
   return [
     ...describeAnswer(one, options),
     "",
@@ -224,7 +224,7 @@ export function describeWorkload(one: WorkloadExplanation, options: TextOptions)
       "Changes, newest first",
       one.writes.map(({ at, from, to, why }) => `${formatAgo(at, now)}  ${from} -> ${to}  ${why}`),
     ),
-    ...section("Conditions", formatTable(listConditions(one))),
+    ...section("Conditions", formatTable(conditions), findMessageColumn(conditions, options)),
     ...section(
       describePods(one),
       one.pods.map(({ isReady, answer }) => `${isReady ? "ready    " : "not ready"}  ${answer}`),
@@ -325,6 +325,18 @@ function formatTolerance(tolerance: number | null | undefined): string {
 function listConditions({ conditions }: WorkloadExplanation): readonly (readonly string[])[] {
   return Object.entries(conditions).map(([type, { status, reason, message }]) => [type, status, reason, message]);
 }
+
+/** Messages go on below their beginning, where a narrow terminal has room for them there. */
+function findMessageColumn(
+  conditions: readonly (readonly string[])[],
+  { columns }: Pick<TextOptions, "columns">,
+): number {
+  const widths = [0, 1, 2].map((at) => Math.max(0, ...conditions.map((row) => row[at]?.length ?? 0)));
+  const column = widths.reduce((sum, width) => sum + width + 2, 0);
+  return columns < column + MIN_MESSAGE_COLUMNS ? 2 : column;
+}
+
+const MIN_MESSAGE_COLUMNS = 30;
 
 function describePods({ pods }: WorkloadExplanation): string {
   const ready = pods.filter(({ isReady }) => isReady).length;

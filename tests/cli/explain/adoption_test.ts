@@ -59,6 +59,9 @@ Deno.test("explain says of an adopted object who scales it, that its record fits
   await adopt();
   await run.advance(60);
   await assertScreens("workload-next-to-keda", (columns) => toText(explain(), columns));
+  const narrow = toText(explain(), 60);
+  const messages = narrow.slice(narrow.indexOf("Conditions") + 1).filter((line) => !/^ {2}\w/.test(line));
+  assertEquals(messages.filter((line) => !/^ {4}\w/.test(line)), [], "no message of one word a line");
   assertEquals(explain().conditions.PodfitScaling?.reason, "Scaling");
   assertEquals(explain().conditions.Ready, undefined);
 });

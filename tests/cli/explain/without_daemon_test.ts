@@ -40,6 +40,11 @@ async function look(run: ClusterRun, subject: Subject) {
     subject,
     signal,
   });
+  // Modules are loaded in real time, in which virtual time must not pass.
+  const started = subject.kind === "pod" ? 1 : 2;
+  for (let turn = 0; asked.length < started && turn < 10_000; turn++) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
   let isOver = false;
   void looking.finally(() => isOver = true).catch(() => {});
   for (let second = 0; second < 200 && !isOver; second++) await run.advance(1);
