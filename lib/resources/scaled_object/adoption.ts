@@ -56,7 +56,7 @@ export function parseAdoptionRecord(text: unknown): ParsedRecord {
   try {
     value = JSON.parse(text);
   } catch {
-    return refuse("is no JSON");
+    return refuse("is not JSON");
   }
   if (!isRecord(value) || value["version"] !== RECORD_VERSION) return refuse(`must have version ${RECORD_VERSION}`);
   const { triggers, metrics } = value;

@@ -112,7 +112,7 @@ Deno.test("explain says what is wrong with the record of an adopted object, and 
   await run.advance(30);
   assertEquals(
     sayKeda(explain())[1],
-    "adoption record: of no use, because the annotation podfit.dev/keda-metrics is no JSON: run " +
+    "adoption record: of no use, because the annotation podfit.dev/keda-metrics is not JSON: run " +
       "`podfit adopt so/web -n default` again",
   );
 });

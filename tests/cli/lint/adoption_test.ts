@@ -105,7 +105,7 @@ Deno.test("lint names what is wrong with an adoption record: its shape, other tr
   const key = "podfit.dev/keda-metrics";
   assertEquals(lint({ ...ADOPTED, [key]: "{" }), [[
     `${AT}${key}`,
-    "annotation podfit.dev/keda-metrics is no JSON: run `podfit adopt so/web -n default` again",
+    "annotation podfit.dev/keda-metrics is not JSON: run `podfit adopt so/web -n default` again",
   ]]);
   assertEquals(lint({ ...ADOPTED, [key]: recordFor([KAFKA, KAFKA], ["s0-kafka-orders"]) }), [[
     `${AT}${key}`,

@@ -251,6 +251,18 @@ Deno.test("lint warns of credentials that the daemon would not send (R16, R96)",
   assertEquals(await said(), []);
 });
 
+Deno.test("lint asks about a target's name that is one slip away from that of a workload, and about no other", async () => {
+  await using run = await ClusterRun.start();
+  const names = ["wbe", "we", "webb", "wob", "bweb", "webbb", "bew", "other"];
+  await run.create(
+    deployment(),
+    ...names.map((name) => autoscaler(name, { target: { kind: "deployment", name } })),
+    autoscaler("set", { target: { kind: "statefulset", name: "webb" } }),
+  );
+  const asked = (await lint(run)).report.findings.filter(({ message }) => message.includes('(did you mean "web"?)'));
+  assertEquals(asked.map(({ object }) => object?.replace("default/", "")), ["bweb", "wbe", "we", "webb", "wob"]);
+});
+
 Deno.test("lint says of a ScaledObject what the daemon would say of who sets its replicas", async () => {
   await using run = await ClusterRun.start();
   await run.defineKeda();

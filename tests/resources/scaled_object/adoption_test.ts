@@ -300,7 +300,7 @@ Deno.test("an annotation that is no record makes KEDA's triggers fail, with the 
   const cases: readonly (readonly [unknown, string])[] = [
     [5, "must be a string"],
     ["x".repeat(2 ** 20), "is longer than 32768 characters"],
-    ["{", "is no JSON"],
+    ["{", "is not JSON"],
     ["null", "must have version 1"],
     [{ version: 2 }, "must have version 1"],
     [{ version: 1, triggers: 5, metrics: [] }, "must have a hash"],

@@ -33,10 +33,12 @@ import {
   findWorkload,
   listAutoscalers,
   listScaledObjects,
+  PLURALS,
   toAutoscalerSubject,
   toScaledSubject,
   toWorkloadKind,
   type UnratedStatement,
+  type WorkloadRef,
 } from "./context.ts";
 
 /** At most one finding for each object, the first that matters, and one for each trigger. */
@@ -56,7 +58,7 @@ function checkTarget(autoscaler: Autoscaler, known: KnownObjects): readonly Rela
       level: "error",
       rule: "target-missing",
       path: "spec.target",
-      message: describeAbsentTarget(target, namespace),
+      message: describeAbsentTarget({ ...target, namespace }, known),
     }];
   }
   const pods = findPods(autoscaler, known);
@@ -85,7 +87,7 @@ function checkScaled(object: ScaledObject, known: KnownObjects): readonly Relati
   const of = toScaledSubject(object);
   const workload = findWorkload(known, { kind, namespace, name });
   if (workload === "missing") {
-    const message = describeAbsentTarget({ kind, name }, namespace);
+    const message = describeAbsentTarget({ kind, name, namespace }, known);
     return [{ of, level: "error", rule: "target-missing", path: "spec.scaleTargetRef.name", message }];
   }
   if (typeof workload === "string") return [];
@@ -123,12 +125,19 @@ function fillRequest(pod: PodFacts, type: Resource, rules: readonly LimitRangeRu
   };
 }
 
-function describeAbsentTarget(
-  { kind, name }: { readonly kind: string; readonly name: string },
-  namespace: string,
-): string {
-  return `there is no ${kind} "${name}" in namespace "${namespace}", and nothing happens until there is: correct the name, or ` +
-    "create it";
+function describeAbsentTarget({ kind, name, namespace }: WorkloadRef, known: KnownObjects): string {
+  const similar = known[PLURALS[kind]].find((one) => one.namespace === namespace && isOneSlipAway(one.name, name));
+  const hint = similar === undefined ? "" : ` (did you mean ${quote(similar.name)}?)`;
+  return `there is no ${kind} "${name}" in namespace "${namespace}", and nothing happens until there is: correct the name${hint}, ` +
+    "or create it";
+}
+
+/** One character is missing, added or another one, or two are swapped. */
+function isOneSlipAway(one: string, other: string): boolean {
+  const at = [...one].findIndex((character, index) => character !== other[index]);
+  const [a, b] = at < 0 ? ["", other.slice(one.length)] : [one.slice(at), other.slice(at)];
+  const isSwapped = a[0] === b[1] && a[1] === b[0] && a.slice(2) === b.slice(2);
+  return a.slice(1) === b.slice(1) || a.slice(1) === b || a === b.slice(1) || isSwapped;
 }
 
 const MAX_SHOWN = 10;

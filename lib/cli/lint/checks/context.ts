@@ -25,10 +25,10 @@ export function listScaledObjects({ scaledobjects }: KnownObjects): readonly Sca
   return scaledobjects.flatMap(({ scaledObject, isPaused }) => scaledObject === null || isPaused ? [] : [scaledObject]);
 }
 
-const PLURALS = { deployment: "deployments", statefulset: "statefulsets", daemonset: "daemonsets" } as const;
+export const PLURALS = { deployment: "deployments", statefulset: "statefulsets", daemonset: "daemonsets" } as const;
 
 /** A workload by its name. */
-interface WorkloadRef {
+export interface WorkloadRef {
   readonly kind: WorkloadKind;
   readonly namespace: string;
   readonly name: string;
