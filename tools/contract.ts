@@ -26,7 +26,7 @@ export function listNamedClauses(source: string): readonly string[] {
 
 /** The ids in a name: `decideSize() holds (C33, C34)`. */
 export function findClauses(name: string): readonly string[] {
-  return name.match(/\b[CLMR]\d{1,2}\b/g) ?? [];
+  return name.match(/\b[CLMR]\d{1,3}\b/g) ?? [];
 }
 
 /** Empty for a folder that does not exist. */

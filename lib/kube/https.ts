@@ -98,12 +98,12 @@ export class UnverifiedClient implements Disposable {
 }
 
 /**
- * Sends one GET to this address, whatever the host of the URL is; over https it accepts any certificate. Its connection
+ * Sends one request to this address, a GET without a body, whatever the host of the URL is; over https it accepts any certificate. Its connection
  * ends with the answer. Rejects, or errors the body, when the signal aborts.
  */
 export async function sendUnverifiedOnce(
   url: URL,
-  { address, headers, signal }: UnverifiedRequest & { readonly address: string },
+  { address, headers, signal, method = "GET", body }: UnverifiedRequest & PostedBody & { readonly address: string },
 ): Promise<StatusAnswer> {
   const isTls = url.protocol === "https:";
   const { Agent, request } = isTls ? await import("node:https") : await import("node:http");
@@ -112,10 +112,16 @@ export async function sendUnverifiedOnce(
   const options = {
     agent: new Agent({ keepAlive: false, ...(isTls && { rejectUnauthorized: false, ca: [] }) }),
     hostname: address,
+    method,
     headers: { ...headers, host: url.host },
     ...(isTls && { servername: isName ? url.hostname : "" }),
   };
-  return await answerOf(request(url, options), signal);
+  return await answerOf(request(url, options), signal, body);
+}
+
+interface PostedBody {
+  readonly method?: string;
+  readonly body?: string;
 }
 
 interface TlsClientOptions {
@@ -176,7 +182,7 @@ interface UnverifiedRequest {
   readonly signal: AbortSignal;
 }
 
-async function answerOf(outgoing: ClientRequest, signal: AbortSignal): Promise<StatusAnswer> {
+async function answerOf(outgoing: ClientRequest, signal: AbortSignal, body?: string): Promise<StatusAnswer> {
   const abort = () => void outgoing.destroy(toError(signal.reason));
   signal.addEventListener("abort", abort, { once: true });
   outgoing.on("close", () => signal.removeEventListener("abort", abort));
@@ -190,7 +196,7 @@ async function answerOf(outgoing: ClientRequest, signal: AbortSignal): Promise<S
       resolve(incoming);
     });
   });
-  outgoing.end();
+  outgoing.end(body);
   return toStatusAnswer(await abortable(answered, signal));
 }
 

@@ -334,7 +334,7 @@ interface HttpSource {
   readonly timeoutMs: number;
 }
 
-export type AuthMode = "apiKey" | "basic" | "bearer" | "custom";
+export type AuthMode = "apiKey" | "basic" | "bearer" | "custom" | "oauth";
 
 /** Returns whether podfit counts failures of the trigger and replaces its value: for KEDA's, KEDA does. Clauses: M13. */
 export function hasOwnFallback({ source }: Pick<ExternalTrigger, "source">): boolean {

@@ -62,7 +62,7 @@ const formula = v.pipe(
 );
 
 const http = {
-  authModes: v.nullable(v.array(v.picklist(["apiKey", "basic", "bearer", "custom"]))),
+  authModes: v.nullable(v.array(v.picklist(["apiKey", "basic", "bearer", "custom", "oauth"]))),
   isTlsUnverified: flag,
   timeoutMs: number,
 };

@@ -101,7 +101,9 @@ function checkParameters(
   if (!resolution.ok) return refuse(resolution.cause);
   const { auth } = resolution;
   const { audience } = resolved;
-  if (audience === null || (auth.headers.length === 0 && auth.query === null)) return resolved;
+  if (audience === null || (auth.headers.length === 0 && auth.query === null && auth.oauth === null)) return resolved;
+  const tokenFault = auth.oauth && findDestinationFault(audience, auth.oauth.url);
+  if (tokenFault !== null) return refuse(tokenFault);
   const built = toTriggerRequest(source, { auth, now: 0, userAgent: "" });
   const fault = built.ok ? findDestinationFault(audience, built.request.url) : built.cause;
   return fault === null ? resolved : refuse(fault);

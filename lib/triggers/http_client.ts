@@ -14,7 +14,7 @@ import type { Result } from "./value.ts";
 
 type FetchedText = Result<{ status: number; text: string }>;
 
-interface FetchOptions extends Omit<SendOptions, "headers"> {
+interface FetchOptions extends Omit<SendOptions, "headers" | "body"> {
   readonly send: SendToTrigger;
   /** Which statuses have an answer; the body of others is not read. */
   readonly accepts: (status: number) => boolean;
@@ -28,10 +28,12 @@ export async function fetchText(request: TriggerRequest, options: FetchOptions):
   let next: Hop = { url: request.url, headers: request.headers };
   for (let redirects = 0;; redirects++) {
     const { ca, isTlsUnverified, signal, namespace, isNodeAddress } = options;
+    const { body } = request;
     const sent = { headers: next.headers, signal, ca, isTlsUnverified, namespace, isNodeAddress };
-    const answer = await options.send(next.url, sent);
+    const answer = await options.send(next.url, body === undefined ? sent : { ...sent, body });
     if (!REDIRECTS.has(answer.status)) return await readBody(answer, options);
     await discard(answer);
+    if (body !== undefined) return { ok: false, cause: "it redirects, and credentials are not sent on" };
     if (redirects === MAX_REDIRECTS) return { ok: false, cause: `it redirects more than ${MAX_REDIRECTS} times` };
     const hop = followRedirect(answer, { request, from: next });
     if ("cause" in hop) return { ok: false, cause: hop.cause };
@@ -123,6 +125,8 @@ function decode(text: string): string {
 
 export interface SendOptions {
   readonly headers: Headers;
+  /** It makes the request a POST. */
+  readonly body?: string;
   readonly signal: AbortSignal;
   /** The only trusted authority, PEM; `null` = those of the client. */
   readonly ca: string | null;
@@ -133,7 +137,7 @@ export interface SendOptions {
 }
 
 /**
- * Sends a GET and follows no redirect. Rejects without an answer. If the signal aborts, it rejects or the body
+ * Sends a GET, or a POST, and follows no redirect. Rejects without an answer. If the signal aborts, it rejects or the body
  * fails.
  */
 export type SendToTrigger = (url: URL, options: SendOptions) => Promise<StatusAnswer>;
@@ -184,12 +188,13 @@ export function createTriggerClient({ caCerts = [], findDestination }: TriggerCl
   }
 
   async function sendTo(address: string, url: URL, options: SendOptions): Promise<StatusAnswer> {
-    const { headers, signal, ca, namespace } = options;
+    const { headers, signal, ca, namespace, body } = options;
+    const posted = body === undefined ? {} : { method: "POST", body };
     if (!isVerified(url, options)) {
-      return await sendUnverifiedOnce(url, { address, headers: Object.fromEntries(headers), signal });
+      return await sendUnverifiedOnce(url, { address, headers: Object.fromEntries(headers), signal, ...posted });
     }
     const client = clientFor({ host: hostOf(url), port: portOf(url), ca, namespace });
-    return await fetch(url, { headers, signal, redirect: "manual", client });
+    return await fetch(url, { headers, signal, redirect: "manual", client, ...posted });
   }
 
   async function send(url: URL, options: SendOptions): Promise<StatusAnswer> {

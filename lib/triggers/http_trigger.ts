@@ -10,11 +10,28 @@ import { parseGoFloat } from "../units/numbers.ts";
 import { isRecord } from "../units/untrusted.ts";
 import { adviseOnStatus, describeFailure, fetchText, type SendToTrigger } from "./http_client.ts";
 import { parseLocatedValue } from "./located.ts";
-import { resolveAuth, toTriggerRequest } from "./request.ts";
-import { type AskTrigger, type HttpTriggerSource, type TriggerAnswer, UNCOUNTED, type ValueResult } from "./value.ts";
+import {
+  type Auth,
+  parseToken,
+  resolveAuth,
+  type Token,
+  toTokenRequests,
+  toTriggerRequest,
+  type TriggerRequest,
+  withToken,
+} from "./request.ts";
+import {
+  type AnswerWork,
+  type AskTrigger,
+  type HttpTriggerSource,
+  type TriggerAnswer,
+  type TriggerParameters,
+  UNCOUNTED,
+  type ValueResult,
+} from "./value.ts";
 
 interface AskTriggerOptions {
-  readonly clock: Pick<Clock, "timeout">;
+  readonly clock: Pick<Clock, "timeout" | "monotonic">;
   readonly send: SendToTrigger;
   /** podfit's version, for the User-Agent. */
   readonly version: string;
@@ -27,31 +44,53 @@ export const DEFAULT_MAX_ANSWER_BYTES = 128 * 1024;
 
 /**
  * The returned function always resolves: a failed query is a failed answer, which says why and names no secret.
- * Clauses: R13, R14, R15.
+ * Clauses: R13, R14, R15, R100.
  */
 export function createAskTrigger(options: AskTriggerOptions): AskTrigger<HttpTriggerSource> {
-  const { maxAnswerBytes = DEFAULT_MAX_ANSWER_BYTES } = options;
+  const { maxAnswerBytes = DEFAULT_MAX_ANSWER_BYTES, clock } = options;
+  const userAgent = `podfit/${options.version}`;
+  /** As long as the credentials are kept: they are fetched again when a query fails. */
+  const tokens = new WeakMap<TriggerParameters, KeptToken>();
+
+  /** Returns why there is none as a text. */
+  async function getToken(auth: Auth, credentials: TriggerParameters, way: TokenWay): Promise<Token | string> {
+    const { isTlsUnverified } = auth;
+    const kept = tokens.get(credentials);
+    if (kept?.isTlsUnverified === isTlsUnverified && kept.untilMs > clock.monotonic()) return kept;
+    const token = await fetchToken(toTokenRequests(auth, userAgent), way);
+    if (typeof token === "string") return token;
+    const seconds = token.expiresInSeconds;
+    const untilMs = seconds === null ? Infinity : clock.monotonic() + (seconds - EARLY_SECONDS) * 1000;
+    tokens.set(credentials, { ...token, isTlsUnverified, untilMs });
+    return token;
+  }
+
   return async (trigger, asked) => {
     const { credentials, now, signal, namespace = "", isNodeAddress = () => false, work = UNCOUNTED } = asked;
     const resolved = resolveAuth(trigger.source, credentials);
     if (!resolved.ok) return failTrigger(trigger, resolved.cause);
     const { auth } = resolved;
-    const built = toTriggerRequest(trigger.source, { auth, now, userAgent: `podfit/${options.version}` });
-    if (!built.ok) return failTrigger(trigger, built.cause);
-    const { ca, isTlsUnverified } = auth;
-    using timeout = options.clock.timeout(trigger.source.timeoutMs);
+    const { ca, isTlsUnverified, oauth } = auth;
+    using timeout = clock.timeout(trigger.source.timeoutMs);
+    const way = {
+      send: options.send,
+      limitBytes: maxAnswerBytes,
+      onBytes: work.countBytes,
+      signal: AbortSignal.any([signal, timeout.signal]),
+      ca,
+      isTlsUnverified,
+      namespace,
+      isNodeAddress,
+      run: work.run,
+    };
     try {
-      const got = await fetchText(built.request, {
-        send: options.send,
-        accepts: (status) => isAnswer(trigger.source, status),
-        limitBytes: maxAnswerBytes,
-        onBytes: work.countBytes,
-        signal: AbortSignal.any([signal, timeout.signal]),
-        ca,
-        isTlsUnverified,
-        namespace,
-        isNodeAddress,
-      });
+      const token = oauth === null ? null : await getToken(auth, credentials, way);
+      if (typeof token === "string") return failTrigger(trigger, `there is no token for it: ${token}`);
+      const signed = token === null ? auth : withToken(auth, token);
+      const built = toTriggerRequest(trigger.source, { auth: signed, now, userAgent });
+      if (!built.ok) return failTrigger(trigger, built.cause);
+      const accepts = (status: number) => isAnswer(trigger.source, status);
+      const got = await fetchText(built.request, { ...way, accepts });
       if (!got.ok) return failTrigger(trigger, got.cause);
       if (isAnswer(trigger.source, got.status)) return await work.run(() => toTriggerAnswer(trigger, got.text));
       return failTrigger(trigger, `it answered ${got.status}${adviseOnStatus(got.status)}`);
@@ -65,6 +104,35 @@ export function createAskTrigger(options: AskTriggerOptions): AskTrigger<HttpTri
     }
   };
 }
+
+interface KeptToken extends Token {
+  readonly isTlsUnverified: boolean;
+  readonly untilMs: number;
+}
+
+/** A token is not used in its last seconds, as in Go. */
+const EARLY_SECONDS = 10;
+
+/** Returns the token of the first request that gets an answer, or why there is none. Rejects with the signal's reason. */
+async function fetchToken(requests: readonly TriggerRequest[], way: TokenWay): Promise<Token | string> {
+  let cause = "";
+  for (const request of requests) {
+    try {
+      const got = await fetchText(request, { ...way, accepts: (status) => status >= 200 && status <= 299 });
+      if (!got.ok) return `oauthTokenURI: ${got.cause}`;
+      if (got.status >= 200 && got.status <= 299) {
+        return await way.run(() => parseToken(got.text)) ?? "the answer of oauthTokenURI has no access_token";
+      }
+      cause = `oauthTokenURI answered ${got.status}; check clientID, clientSecret and scopes`;
+    } catch (error) {
+      way.signal.throwIfAborted();
+      return `oauthTokenURI: ${describeFailure(error)}`;
+    }
+  }
+  return cause;
+}
+
+type TokenWay = Omit<Parameters<typeof fetchText>[1], "accepts"> & Pick<AnswerWork, "run">;
 
 type AskedTrigger = ExternalTrigger & { readonly source: HttpTriggerSource };
 

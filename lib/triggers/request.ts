@@ -5,10 +5,10 @@
  * parameter and a CA.
  */
 import type { AuthMode, MetricsApiSource, PrometheusSource } from "../model/scaled_object.ts";
-import { quote } from "../units/untrusted.ts";
+import { isRecord, quote } from "../units/untrusted.ts";
 import type { HttpTriggerSource, Result, TriggerParameters } from "./value.ts";
 
-/** A GET. */
+/** A GET, or a POST if it has a body. */
 export interface TriggerRequest {
   /** http or https, without user and password. */
   readonly url: URL;
@@ -16,6 +16,7 @@ export interface TriggerRequest {
   /** Removed at a redirect to another host. */
   readonly ownHeaders: readonly string[];
   readonly secrets: readonly string[];
+  readonly body?: string;
 }
 
 interface RequestOptions {
@@ -126,15 +127,26 @@ function toByteString(text: string): string {
 }
 
 /** What is sent with each request to the trigger's own host. */
-interface Auth {
+export interface Auth {
   readonly headers: readonly AuthHeader[];
   /** A query parameter; `null` = none. */
   readonly query: readonly [name: string, value: string] | null;
   /** The only trusted authority, PEM; `null` = those of the client. */
   readonly ca: string | null;
   readonly isTlsUnverified: boolean;
+  /** A token is needed before the request, and then a header of it; `null` = none. */
+  readonly oauth: OAuth | null;
   /** Every text that must not appear anywhere. */
   readonly secrets: readonly string[];
+}
+
+/** How a token is asked for: the client credentials flow of OAuth 2. */
+interface OAuth {
+  readonly url: URL;
+  readonly clientId: string;
+  readonly clientSecret: string | null;
+  /** grant_type, scope, and what the authentication adds. */
+  readonly form: URLSearchParams;
 }
 
 interface AuthHeader {
@@ -167,13 +179,15 @@ export function resolveAuth(source: HttpTriggerSource, credentials: TriggerParam
   const headers = source.kind === "prometheus"
     ? toPrometheusHeaders(modes, find)
     : toApiHeaders(modes, { apiKey, find });
+  const oauth = modes.includes("oauth") ? parseOAuth(find) : null;
+  if (typeof oauth === "string") return { ok: false, cause: oauth };
   const hasKey = source.kind === "metrics-api" && modes.includes("apiKey");
   const query = hasKey && apiKey.method === "query" ? [apiKey.name ?? "api_key", apiKey.key ?? ""] as const : null;
   // In KEDA a prometheus trigger with a ca verifies the server, whatever unsafeSsl is.
   const isTlsUnverified = source.isTlsUnverified && !(source.kind === "prometheus" && ca !== null && modes.length > 0);
   return {
     ok: true,
-    auth: { headers, query, ca, isTlsUnverified, secrets: listSecrets(credentials, apiKey, headers) },
+    auth: { headers, query, ca, isTlsUnverified, oauth, secrets: listSecrets(credentials, apiKey, headers) },
   };
 }
 
@@ -189,8 +203,98 @@ interface ApiKey {
 /** In the TriggerAuthentication. */
 const MODES: Readonly<Record<HttpTriggerSource["kind"], readonly AuthMode[]>> = {
   "metrics-api": ["apiKey", "basic", "bearer"],
-  prometheus: ["apiKey", "basic", "bearer", "custom"],
+  prometheus: ["apiKey", "basic", "bearer", "custom", "oauth"],
 };
+
+/** At most one of these is allowed. */
+const EXCLUSIVE: readonly AuthMode[] = ["bearer", "basic", "oauth"];
+
+/** Returns a text if something is wrong. */
+function parseOAuth(find: FindParameter): OAuth | string {
+  const url = URL.parse(find("oauthTokenURI") ?? "");
+  if (url === null || !/^https?:$/.test(url.protocol)) return "parameter oauthTokenURI is not an http or https URL";
+  url.username = url.password = "";
+  const form = new URLSearchParams({ grant_type: "client_credentials" });
+  const scopes = (find("scopes", "scope") ?? "").split(",").map((scope) => scope.trim()).filter((scope) =>
+    scope !== ""
+  );
+  if (scopes.length > 0) form.set("scope", scopes.join(" "));
+  const added = new URLSearchParams(find("endpointParams") ?? "");
+  if (added.has("scope") && scopes.length > 0) return "parameter endpointParams must not have scope, as scopes has it";
+  for (const name of new Set(added.keys())) form.delete(name);
+  for (const [name, value] of added) form.append(name, value);
+  return { url, clientId: find("clientID") ?? "", clientSecret: find("clientSecret"), form };
+}
+
+/**
+ * Returns the requests for a token, in the order in which they are tried; none without OAuth. A server may want the
+ * client's secret as a header, or in the form. Never throws.
+ * https://pkg.go.dev/golang.org/x/oauth2/clientcredentials
+ * Clauses: R100.
+ */
+export function toTokenRequests({ oauth, secrets }: Auth, userAgent: string): readonly TriggerRequest[] {
+  if (oauth === null) return [];
+  const { url, clientId, clientSecret, form } = oauth;
+  const toRequest = (
+    added: Readonly<Record<string, string>>,
+    own: Readonly<Record<string, string>>,
+  ): TriggerRequest => {
+    const body = new URLSearchParams([...form, ...Object.entries(added)]).toString();
+    const headers = new Headers({
+      "content-type": "application/x-www-form-urlencoded",
+      "user-agent": userAgent,
+      ...own,
+    });
+    return { url, headers, ownHeaders: ["authorization"], secrets, body };
+  };
+  if (clientSecret === null) return [toRequest({ client_id: clientId }, {})];
+  const authorization = encodeBasic(escape(clientId), escape(clientSecret));
+  return [toRequest({}, { authorization }), toRequest({ client_id: clientId, client_secret: clientSecret }, {})];
+}
+
+/** Returns the authentication with a token as its header. */
+export function withToken(auth: Auth, token: Token): Auth {
+  const { headers, secrets } = auth;
+  const header = { name: "Authorization", value: `${token.type} ${token.text}`, isAdded: false };
+  return { ...auth, headers: [...headers, header], secrets: [...secrets, token.text] };
+}
+
+export interface Token {
+  /** `Bearer`, or another one. */
+  readonly type: string;
+  readonly text: string;
+  /** `null` = it does not say. */
+  readonly expiresInSeconds: number | null;
+}
+
+/**
+ * Returns the token of an answer, which is JSON or a form; `null` if there is none. Never throws.
+ * https://pkg.go.dev/golang.org/x/oauth2#Token
+ * Clauses: R100.
+ */
+export function parseToken(text: string): Token | null {
+  const fields = parseTokenFields(text);
+  const { access_token: token, token_type: type, expires_in: expires, error } = fields;
+  if (typeof token !== "string" || token === "" || (error ?? "") !== "") return null;
+  const seconds = typeof expires === "string" ? Number(expires) : expires;
+  const known = TOKEN_TYPES.find((one) => one.toLowerCase() === String(type ?? "").toLowerCase());
+  return {
+    type: known ?? (typeof type === "string" && type !== "" ? type : "Bearer"),
+    text: token,
+    expiresInSeconds: typeof seconds === "number" && seconds > 0 ? seconds : null,
+  };
+}
+
+const TOKEN_TYPES = ["Bearer", "MAC", "Basic"];
+
+function parseTokenFields(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : {};
+  } catch {
+    return Object.fromEntries(new URLSearchParams(text));
+  }
+}
 
 function findParameter(credentials: TriggerParameters, names: readonly string[]): string | null {
   for (const name of names) {
@@ -223,12 +327,16 @@ interface Parameters {
 }
 
 function findMissing(modes: readonly AuthMode[], { source, apiKey, find }: Parameters): string | null {
-  if (modes.includes("bearer") && modes.includes("basic")) return "authModes may have bearer or basic, not both";
+  if (modes.filter((mode) => EXCLUSIVE.includes(mode)).length > 1) {
+    return `authModes may have only one of ${EXCLUSIVE.join(", ")}`;
+  }
   const needs: readonly (readonly [AuthMode, string, boolean])[] = [
     ["bearer", "bearerToken", find("bearerToken", "token") !== null],
     ["basic", "username", find("username") !== null],
     ["custom", "customAuthHeader", find("customAuthHeader") !== null],
     ["custom", "customAuthValue", find("customAuthValue") !== null],
+    ["oauth", "oauthTokenURI", find("oauthTokenURI") !== null],
+    ["oauth", "clientID", find("clientID") !== null],
     ["apiKey", "apiKey", source.kind === "prometheus" || apiKey.key !== null],
   ];
   const [missing] = needs.filter(([mode, , isThere]) => modes.includes(mode) && !isThere);

@@ -17,7 +17,6 @@ export const DIFFERENCES = {
   "metric-type":
     "A cpu or memory trigger without `metricType` is refused at once. KEDA's webhook accepts it, and its scaler fails.",
   "client-certificates": "TLS client certificates (`tls`) are refused.",
-  "oauth": "OAuth is refused.",
   "cloud-identity":
     "Identities of a cloud (`podIdentity`, `awsRegion`, Google's credentials) are refused or have no effect.",
   "first-cooldown":

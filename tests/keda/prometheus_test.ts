@@ -71,10 +71,9 @@ const AUTHENTICATION: readonly ParseCase[] = [
     parameters: { customAuthHeader: "header\n", customAuthValue: "value\n" },
   }),
   refused("tls and basic without a certificate, again", by("tls,basic"), { parameters: USER }),
-  accepted("oauth", by("oauth"), { parameters: OAUTH, differs: "oauth" }),
+  accepted("oauth", by("oauth"), { parameters: OAUTH }),
   accepted("oauth with scopes and endpointParams", by("oauth"), {
     parameters: { ...OAUTH, scopes: "scope-a,scope-b", endpointParams: "audience=aud" },
-    differs: "oauth",
   }),
   accepted("oauth with a client certificate in place of the secret", by("oauth,tls"), {
     parameters: { oauthTokenURI: OAUTH.oauthTokenURI, clientID: "client", ...CLIENT },
@@ -136,13 +135,30 @@ Deno.test("KEDA's TestPrometheusScalerExecutePromQueryParameters (R14)", () => {
   assertEquals(["first", "second"].map((name) => url.searchParams.get(name)), ["foo", "bar"]);
 });
 
-/** podfit refuses each: "oauth" and "cloud-identity" are differences. */
-Deno.test("KEDA's TestPrometheusScaler_ExecutePromQuery_WithOAuth (R14, R16)", () => {
-  assertParsed("prometheus", [
-    accepted("oauth", { ...BASE, authModes: "oauth" }, { parameters: OAUTH, differs: "oauth" }),
-  ]);
+Deno.test("KEDA's TestPrometheusScaler_ExecutePromQuery_WithOAuth: one token for two queries (R100)", async () => {
+  const sent: string[] = [];
+  const send = (url: URL, { headers, body }: { readonly headers: Headers; readonly body?: string }) => {
+    const isToken = body !== undefined;
+    sent.push(`${url.pathname} ${isToken ? new URLSearchParams(body).get("scope") : headers.get("authorization")}`);
+    return Promise.resolve(
+      isToken
+        ? Response.json({ access_token: "test-oauth-token", token_type: "Bearer", expires_in: 3600 })
+        : new Response('{"data":{"result":[{"value":[0,"2"]}]}}'),
+    );
+  };
+  const ask = createAskTrigger({ clock: new VirtualClock(), send, version: "1.2.3" });
+  const credentials = { ...OAUTH, scopes: "scope-a,scope-b" };
+  const trigger = externalTrigger(prometheusSource({ authModes: ["oauth"] }));
+  const signal = new AbortController().signal;
+  for (const _ of [1, 2]) {
+    const answer = await ask(trigger, { credentials, now: VIRTUAL_START_AT, signal });
+    assertEquals(answer, { kind: "value", value: 2, isEmpty: false });
+  }
+  const query = "/api/v1/query Bearer test-oauth-token";
+  assertEquals(sent, ["/token scope-a scope-b", query, query]);
 });
 
+/** podfit refuses them: "cloud-identity" is a difference. */
 Deno.test("KEDA's TestPrometheusScaler_ExecutePromQuery_WithGcpNativeAuthentication (R14, R16)", () => {
   assertParsed("prometheus", [
     accepted("the identity of a pod: gcp", BASE, { identity: "gcp", differs: "cloud-identity" }),

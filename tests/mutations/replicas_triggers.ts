@@ -20,6 +20,11 @@ const SOME =
   "endpoints that fail do not count, and a trigger fails where all do, where there is none, and without the right (R98)";
 const LATE =
   "a trigger waits 15 s for all of its endpoints together, is not asked again at once, and ends when it is stopped (R98)";
+const TOKEN_HOSTS =
+  "a token goes to the named hosts alone, and its endpoint is one that the authentication names (R16, R100)";
+const KEPT =
+  "createAskTrigger() gets a token first, and keeps it with the credentials until 10 s before its end (R100)";
+const NO_TOKEN = "createAskTrigger() says why there is no token, and asks the server nothing then (R16, R100)";
 const VARIABLES =
   "resolveCredentials() reads variables of a container of the target: by value, secret, config map and envFrom (R16)";
 
@@ -207,6 +212,13 @@ export const REPLICAS_TRIGGERS: Mutations = {
   ],
   R16: [
     {
+      breaks: "lets several modes exclude each other",
+      in: "findMissing",
+      find: "EXCLUSIVE.includes(mode)).length > 1",
+      replace: "EXCLUSIVE.includes(mode)).length > 3",
+      test: "resolveAuth() names a parameter that is missing or wrong, and no value (R16)",
+    },
+    {
       breaks: "reads the variables of the last container",
       in: "createFindTargetVariable",
       find: "containers[0]",
@@ -386,6 +398,85 @@ export const REPLICAS_TRIGGERS: Mutations = {
       find: "parseIp(hostOf(url)) !== null",
       replace: "false",
       test: "parseScaledObject() names spec.triggers[0].metadata.url when there is R98: the endpoints of an address",
+    },
+  ],
+  R100: [
+    {
+      breaks: "sends a token to hosts that nobody named",
+      in: "checkParameters",
+      find: " && auth.oauth === null",
+      replace: "",
+      test: TOKEN_HOSTS,
+    },
+    {
+      breaks: "asks for a token over plain HTTP",
+      in: "checkParameters",
+      find: "if (tokenFault !== null) return refuse(tokenFault);",
+      replace: "",
+      test: TOKEN_HOSTS,
+    },
+    {
+      breaks: "does not take the token endpoint for the author's own",
+      in: "toAudience",
+      find: ', "oauthTokenURI"',
+      replace: "",
+      test: TOKEN_HOSTS,
+    },
+    {
+      breaks: "uses a token up to its very end",
+      in: "createAskTrigger",
+      find: "(seconds - EARLY_SECONDS)",
+      replace: "seconds",
+      test: KEPT,
+    },
+    {
+      breaks: "keeps no token",
+      in: "createAskTrigger",
+      find: "tokens.set(credentials, { ...token, isTlsUnverified, untilMs });",
+      replace: "",
+      test: KEPT,
+    },
+    {
+      breaks: "uses a token of a server that was not verified",
+      in: "createAskTrigger",
+      find: "kept?.isTlsUnverified === isTlsUnverified && kept.untilMs",
+      replace: "kept !== undefined && kept.untilMs",
+      test: KEPT,
+    },
+    {
+      breaks: "follows redirects with the client's secret",
+      in: "fetchText",
+      find: "if (body !== undefined)",
+      replace: "if (body === null)",
+      test: NO_TOKEN,
+    },
+    {
+      breaks: "tries the header alone",
+      in: "toTokenRequests",
+      find: "[toRequest({}, { authorization }), toRequest({ client_id: clientId, client_secret: clientSecret }, {})]",
+      replace: "[toRequest({}, { authorization })]",
+      test: "createAskTrigger() tries the client's secret in the form where the header is refused (R100)",
+    },
+    {
+      breaks: "does not strike the token out",
+      in: "withToken",
+      find: "[...secrets, token.text]",
+      replace: "secrets",
+      test: "withToken() adds the token as a header and as a secret (R16, R100)",
+    },
+    {
+      breaks: "sends a GET",
+      in: "sendUnverifiedOnce",
+      find: "method,",
+      replace: "",
+      test: "a token is asked for by a POST, over plain HTTP as the trigger itself (R100)",
+    },
+    {
+      breaks: "takes an answer with an error for a token",
+      in: "parseToken",
+      find: ' || (error ?? "") !== ""',
+      replace: "",
+      test: "parseToken() reads JSON and forms, and the words for a kind of token (R100)",
     },
   ],
   R50: [

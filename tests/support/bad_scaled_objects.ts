@@ -628,7 +628,7 @@ const BAD: readonly BadRow[] = [
     "R13: two modes that exclude each other",
     trigger({ ...METRICS_API, authenticationRef: { name: "a" } }, { authModes: "basic,bearer" }),
     "spec.triggers[0].metadata.authModes",
-    'Cannot use "basic,bearer" as authModes: only one of bearer, basic',
+    'Cannot use "basic,bearer" as authModes: only one of bearer, basic, oauth',
   ],
   [
     "R13: bearer without credentials",
@@ -842,10 +842,28 @@ const BAD: readonly BadRow[] = [
     'Cannot use "no" as ignoreNullValues: must be "true" or "false", in quotes',
   ],
   [
-    "R14: oauth authentication",
-    trigger({ ...PROMETHEUS, authenticationRef: { name: "a" } }, { authModes: "oauth" }),
+    "R13: oauth authentication",
+    trigger({ ...METRICS_API, authenticationRef: { name: "a" } }, { authModes: "oauth" }),
     "spec.triggers[0].metadata.authModes",
-    'Cannot use "oauth" as authModes: must be of basic, bearer, custom, with commas between several',
+    'Cannot use "oauth" as authModes: must be of apiKey, basic, bearer, with commas between several',
+  ],
+  [
+    "R14: an unknown authMode",
+    trigger({ ...PROMETHEUS, authenticationRef: { name: "a" } }, { authModes: "digest" }),
+    "spec.triggers[0].metadata.authModes",
+    'Cannot use "digest" as authModes: must be of basic, bearer, custom, oauth, with commas between several',
+  ],
+  [
+    "R100: oauth and basic",
+    trigger({ ...PROMETHEUS, authenticationRef: { name: "a" } }, { authModes: "oauth,basic" }),
+    "spec.triggers[0].metadata.authModes",
+    'Cannot use "oauth,basic" as authModes: only one of bearer, basic, oauth',
+  ],
+  [
+    "R100: oauth without credentials",
+    trigger(PROMETHEUS, { authModes: "oauth" }),
+    "spec.triggers[0].metadata.authModes",
+    'Cannot use "oauth" as authModes: the credentials of oauth come from an authenticationRef, add one',
   ],
   [
     "R14: custom authentication without credentials",

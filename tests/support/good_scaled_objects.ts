@@ -133,6 +133,10 @@ const GOOD: readonly (readonly [sentence: string, edits: Edits])[] = [
       aggregationType: "sum",
     }),
   ],
+  [
+    "prometheus with OAuth",
+    trigger({ ...PROMETHEUS, authenticationRef: { name: "oauth" } }, { authModes: "oauth,custom" }),
+  ],
   ["metrics-api that aggregates nothing", trigger(METRICS_API, { aggregateFromKubeServiceEndpoints: "false" })],
   [
     "prometheus as documented",

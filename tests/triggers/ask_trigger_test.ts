@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "#assert";
+import type { PrometheusSource } from "../../lib/model/scaled_object.ts";
 import type { StatusAnswer } from "../../lib/kube/https.ts";
 import { settleEventLoop, VIRTUAL_START_AT, VirtualClock } from "../support/virtual_clock.ts";
 import { createAskTrigger } from "../../lib/triggers/http_trigger.ts";
@@ -145,7 +146,7 @@ Deno.test("createAskTrigger() shows no secret on any way (R16)", async () => {
 
 interface Asking {
   readonly send: SendToTrigger;
-  readonly clock?: Pick<VirtualClock, "timeout">;
+  readonly clock?: Pick<VirtualClock, "timeout" | "monotonic">;
   readonly credentials?: TriggerParameters;
   readonly signal?: AbortSignal;
 }
@@ -180,3 +181,102 @@ function stalled(): Promise<StatusAnswer> {
     new Response(new ReadableStream({ start: (stream) => stream.enqueue(new Uint8Array([123])) })),
   );
 }
+
+const OAUTH = { oauthTokenURI: "https://idp/token", clientID: "CANARY-id", clientSecret: "CANARY-secret" };
+
+/** A trigger with OAuth whose queries share one clock and one function. `token` answers at the token endpoint. */
+function oauthRun(token: (options: SendOptions) => Response | Promise<Response>, query = () => new Response(VECTOR)) {
+  const clock = new VirtualClock();
+  const sent: string[] = [];
+  const send = async (url: URL, options: SendOptions) => {
+    const { headers, body } = options;
+    sent.push(`${url.host} ${headers.get("authorization")} ${body === undefined ? "GET" : "POST"}`);
+    return url.host === "idp" ? await token(options) : query();
+  };
+  const asking = createAskTrigger({ clock, send, version: "1.2.3" });
+  const run = async (credentials: TriggerParameters, own: Partial<PrometheusSource> = {}) => {
+    const source = prometheusSource({ authModes: ["oauth"], ...own });
+    const signal = new AbortController().signal;
+    const answer = await asking(externalTrigger(source), { credentials, now: VIRTUAL_START_AT, signal });
+    return answer.kind === "value" ? answer.value : answer.message;
+  };
+  return { clock, sent, run };
+}
+
+const BASIC = `idp Basic ${btoa("CANARY-id:CANARY-secret")} POST`;
+
+Deno.test("createAskTrigger() gets a token first, and keeps it with the credentials until 10 s before its end (R100)", async () => {
+  let tokens = 0;
+  const { clock, sent, run } = oauthRun(() => Response.json({ access_token: `t${++tokens}`, expires_in: 60 }));
+  const credentials = { ...OAUTH };
+  const steps = async (
+    seconds: number,
+    given: TriggerParameters = credentials,
+    own: Partial<PrometheusSource> = {},
+  ) => {
+    await clock.advance(seconds * 1000);
+    sent.splice(0);
+    assertEquals(await run(given, own), 42.5);
+    return sent.splice(0);
+  };
+  assertEquals(await steps(0), [BASIC, "prometheus:9090 Bearer t1 GET"]);
+  assertEquals(await steps(49.9), ["prometheus:9090 Bearer t1 GET"]);
+  assertEquals(await steps(0.1), [BASIC, "prometheus:9090 Bearer t2 GET"]);
+  assertEquals(await steps(0, { ...OAUTH }), [BASIC, "prometheus:9090 Bearer t3 GET"], "fetched again");
+  assertEquals(await steps(0, credentials, { isTlsUnverified: true }), [BASIC, "prometheus:9090 Bearer t4 GET"]);
+  const endless = oauthRun(() => Response.json({ access_token: "t" }));
+  await endless.run(credentials);
+  await endless.clock.advance(100 * 86_400_000);
+  await endless.run(credentials);
+  assertEquals(endless.sent.length, 3);
+});
+
+Deno.test("createAskTrigger() tries the client's secret in the form where the header is refused (R100)", async () => {
+  const { sent, run } = oauthRun(({ headers, body = "" }) =>
+    headers.has("authorization")
+      ? new Response("", { status: 401 })
+      : Response.json({ access_token: new URLSearchParams(body).get("client_secret") })
+  );
+  assertEquals(await run(OAUTH), 42.5);
+  assertEquals(sent, [BASIC, "idp null POST", "prometheus:9090 Bearer CANARY-secret GET"]);
+});
+
+Deno.test("createAskTrigger() says why there is no token, and asks the server nothing then (R16, R100)", async () => {
+  const cases: readonly (readonly [string, Parameters<typeof oauthRun>[0], questions: number])[] = [
+    ["oauthTokenURI answered 401; check clientID, clientSecret and scopes", () => new Response("", { status: 401 }), 2],
+    ["the answer of oauthTokenURI has no access_token", () => Response.json({ error: "CANARY" }), 1],
+    ["oauthTokenURI: it redirects, and credentials are not sent on", () => Response.redirect("https://idp/CANARY"), 1],
+    ["oauthTokenURI: the connection failed", () => Promise.reject(new Error("CANARY")), 1],
+    [
+      "oauthTokenURI: the answer has more than 128 KiB; ask for less, or raise podfit's --max-trigger-answer",
+      () => new Response("CANARY".repeat(30_000)),
+      1,
+    ],
+  ];
+  for (const [cause, token, questions] of cases) {
+    const { sent, run } = oauthRun(token);
+    const shown = await run(OAUTH);
+    const address = 'Cannot read trigger "s0-prometheus" from "http://prometheus:9090/"';
+    assertEquals([shown, sent.length], [`${address}: there is no token for it: ${cause}`, questions]);
+  }
+  const broken = oauthRun(() => Response.json({ access_token: "CANARY\n" }));
+  assertStringIncludes(String(await broken.run(OAUTH)), "a header cannot be sent");
+});
+
+Deno.test("createAskTrigger() has one timeout for the token and the question (R15, R100)", async () => {
+  const { clock, run } = oauthRun(({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", reject)));
+  const asking = run(OAUTH, { timeoutMs: 2000 });
+  await clock.advance(2000);
+  assertStringIncludes(String(await asking), "no answer within 2 s");
+});
+
+Deno.test("createAskTrigger() sends no token to another host by a redirect (R15, R100)", async () => {
+  const seen: (string | null)[] = [];
+  const send = (url: URL, { headers }: SendOptions) => {
+    if (url.host === "idp") return Promise.resolve(Response.json({ access_token: "t0ken" }));
+    seen.push(headers.get("authorization"));
+    return Promise.resolve(url.host === "other" ? new Response(VECTOR) : redirectTo("http://other/"));
+  };
+  const answer = await ask(prometheusSource({ authModes: ["oauth"] }), { send, credentials: OAUTH });
+  assertEquals([answer.kind, seen], ["value", ["Bearer t0ken", null]]);
+});

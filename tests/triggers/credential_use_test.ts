@@ -9,10 +9,12 @@ import { apiSource, externalTrigger, prometheusSource } from "../support/trigger
 
 const KEDA: CredentialRules = { goAnywhere: true, overPlainHttp: true };
 
-const SECRETS: Readonly<Record<string, string>> = {
+const SECRETS: Record<string, string> = {
   token: "s3cret",
   url: "https://own.example/x",
   serverAddress: "https://prometheus.own.svc:9090",
+  oauthTokenURI: "https://idp.example/token",
+  clientID: "me",
 };
 
 interface Case {
@@ -98,6 +100,23 @@ Deno.test("credentials of a ClusterTriggerAuthentication go to the named hosts a
   }
   const byKey = apiSource({ url: "https://evil.example", authModes: ["apiKey"], apiKey: "k", method: "query" });
   assertStringIncludes(await findRefusal({ annotations, source: byKey }) ?? "", "it does not name this host");
+});
+
+Deno.test("a token goes to the named hosts alone, and its endpoint is one that the authentication names (R16, R100)", async () => {
+  const parameters = ["oauthTokenURI", "clientID"];
+  const oauth = (serverAddress: string) => prometheusSource({ serverAddress, authModes: ["oauth"] });
+  const refuse = (own: Case) => findRefusal({ parameters, source: oauth("https://prom.example"), ...own });
+  assertEquals(await refuse({ annotations: toHosts("prom.example") }), null);
+  const elsewhere = await refuse({ annotations: toHosts("prom.example"), source: oauth("https://evil.example") });
+  assertStringIncludes(elsewhere ?? "", '"evil.example:443": it does not name this host');
+  assertStringIncludes(await refuse({ annotations: FOR_ALL }) ?? "", '"prom.example:443": it does not name this host');
+  assertEquals(await refuse({ kind: "TriggerAuthentication" }), null);
+  const plain = await refuse({ kind: "TriggerAuthentication", source: oauth("http://prom.example") });
+  assertStringIncludes(plain ?? "", "over plain HTTP");
+  SECRETS["oauthTokenURI"] = "http://idp.example/token";
+  const plainToken = await refuse({ kind: "TriggerAuthentication" });
+  SECRETS["oauthTokenURI"] = "https://idp.example/token";
+  assertStringIncludes(plainToken ?? "", "over plain HTTP");
 });
 
 Deno.test("credentials of a ClusterTriggerAuthentication are for the listed namespaces (R16)", async () => {

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "#assert";
 import fc from "fast-check";
-import { resolveAuth, toTriggerRequest } from "../../lib/triggers/request.ts";
+import { parseToken, resolveAuth, toTokenRequests, toTriggerRequest, withToken } from "../../lib/triggers/request.ts";
 import type { HttpTriggerSource, TriggerParameters } from "../../lib/triggers/value.ts";
 import { apiSource, prometheusSource } from "../support/triggers.ts";
 
@@ -117,8 +117,21 @@ Deno.test("resolveAuth() names a parameter that is missing or wrong, and no valu
     [{ ...api, authModes: ["apiKey"] }, { apiKey: "CANARY", method: "CANARY" }, "method must be header or query"],
     [api, { authModes: "tls" }, "authModes must be of apiKey, basic, bearer, with commas"],
     [api, { authModes: "custom" }, "authModes must be of apiKey, basic, bearer, with commas"],
-    [prometheusSource(), { authModes: "bearer,CANARY" }, "authModes must be of apiKey, basic, bearer, custom"],
-    [api, { authModes: "bearer,basic" }, "bearer or basic, not both"],
+    [prometheusSource(), { authModes: "bearer,CANARY" }, "authModes must be of apiKey, basic, bearer, custom, oauth"],
+    [api, { authModes: "bearer,basic" }, "only one of bearer, basic, oauth"],
+    [prometheusSource(), { authModes: "oauth,basic" }, "only one of bearer, basic, oauth"],
+    [prometheusSource({ authModes: ["oauth"] }), { clientID: "CANARY" }, 'needs parameter "oauthTokenURI"'],
+    [prometheusSource({ authModes: ["oauth"] }), { oauthTokenURI: "https://CANARY" }, 'needs parameter "clientID"'],
+    [
+      prometheusSource({ authModes: ["oauth"] }),
+      { oauthTokenURI: "ftp://CANARY", clientID: "CANARY" },
+      "parameter oauthTokenURI is not an http or https URL",
+    ],
+    [
+      prometheusSource({ authModes: ["oauth"] }),
+      { oauthTokenURI: "https://CANARY", clientID: "c", scopes: "CANARY", endpointParams: "scope=CANARY" },
+      "parameter endpointParams must not have scope",
+    ],
     [api, { ca: "CANARY" }, "parameter ca is not a certificate in PEM"],
   ];
   for (const [source, credentials, cause] of table) {
@@ -127,6 +140,71 @@ Deno.test("resolveAuth() names a parameter that is missing or wrong, and no valu
     assertStringIncludes(read.cause, cause);
     assert(!read.cause.includes("CANARY"));
   }
+});
+
+const OAUTH = { oauthTokenURI: "https://idp/token", clientID: "me", clientSecret: "s3cret" };
+
+/** As text: the address, what is sent as authorization, and the form. */
+function listTokenRequests(credentials: TriggerParameters) {
+  const read = resolveAuth(prometheusSource({ authModes: ["oauth"] }), credentials);
+  assert(read.ok, JSON.stringify(read));
+  return toTokenRequests(read.auth, "podfit/1").map(({ url, headers, body }) => [
+    url.href,
+    headers.get("authorization"),
+    body,
+    headers.get("content-type"),
+    headers.get("user-agent"),
+  ]);
+}
+
+Deno.test("toTokenRequests() asks for a token by client credentials, with the secret as a header and then in the form (R100)", () => {
+  const form = "application/x-www-form-urlencoded";
+  assertEquals(listTokenRequests(OAUTH), [
+    ["https://idp/token", `Basic ${btoa("me:s3cret")}`, "grant_type=client_credentials", form, "podfit/1"],
+    ["https://idp/token", null, "grant_type=client_credentials&client_id=me&client_secret=s3cret", form, "podfit/1"],
+  ]);
+  const { clientSecret: _, ...public_ } = OAUTH;
+  assertEquals(listTokenRequests(public_).map((one) => one[2]), ["grant_type=client_credentials&client_id=me"]);
+  const odd = { ...OAUTH, clientID: "a:b", clientSecret: "c d", oauthTokenURI: "https://u:p@idp/token" };
+  assertEquals(listTokenRequests(odd)[0]?.slice(0, 2), ["https://idp/token", `Basic ${btoa("a%3Ab:c+d")}`]);
+  const bodies = (own: TriggerParameters) => listTokenRequests({ ...public_, ...own }).map((one) => one[2]);
+  assertEquals(bodies({ scopes: "a, ,b", endpointParams: "audience=x%20y&resource=1&resource=2" }), [
+    "grant_type=client_credentials&scope=a+b&audience=x+y&resource=1&resource=2&client_id=me",
+  ]);
+  assertEquals(bodies({ scope: "a" }), ["grant_type=client_credentials&scope=a&client_id=me"]);
+  assertEquals(bodies({ endpointParams: "grant_type=password&scope=b" }), ["grant_type=password&scope=b&client_id=me"]);
+  const plain = resolveAuth(prometheusSource(), {});
+  assert(plain.ok);
+  assertEquals(toTokenRequests(plain.auth, "podfit/1"), []);
+});
+
+Deno.test("parseToken() reads JSON and forms, and the words for a kind of token (R100)", () => {
+  const table: readonly (readonly [string, ReturnType<typeof parseToken>])[] = [
+    ['{"access_token":"t","token_type":"bearer","expires_in":60}', { type: "Bearer", text: "t", expiresInSeconds: 60 }],
+    ['{"access_token":"t","expires_in":"90"}', { type: "Bearer", text: "t", expiresInSeconds: 90 }],
+    ['{"access_token":"t","token_type":"mac","expires_in":0}', { type: "MAC", text: "t", expiresInSeconds: null }],
+    ['{"access_token":"t","token_type":"DPoP","expires_in":"soon"}', {
+      type: "DPoP",
+      text: "t",
+      expiresInSeconds: null,
+    }],
+    ['{"access_token":"t","token_type":"","error":""}', { type: "Bearer", text: "t", expiresInSeconds: null }],
+    ["access_token=t&token_type=basic&expires_in=5", { type: "Basic", text: "t", expiresInSeconds: 5 }],
+    ['{"access_token":"t","error":"invalid_scope"}', null],
+    ['{"access_token":""}', null],
+    ['{"access_token":5}', null],
+    ["[]", null],
+    ["", null],
+  ];
+  for (const [text, token] of table) assertEquals(parseToken(text), token, text);
+});
+
+Deno.test("withToken() adds the token as a header and as a secret (R16, R100)", () => {
+  const read = resolveAuth(prometheusSource({ authModes: ["oauth"] }), OAUTH);
+  assert(read.ok);
+  const { headers, secrets } = withToken(read.auth, { type: "Bearer", text: "t0ken", expiresInSeconds: null });
+  assertEquals(headers, [{ name: "Authorization", value: "Bearer t0ken", isAdded: false }]);
+  assertEquals(secrets.filter((one) => ["t0ken", "s3cret"].includes(one)).toSorted(), ["s3cret", "t0ken"]);
 });
 
 Deno.test("resolveAuth() has a ca outdo unsafeSsl for prometheus with an authentication only (R14)", () => {

@@ -29,6 +29,33 @@ Deno.test("a trigger is asked over plain HTTP, with its parameters and headers (
   assertEquals(seen, ['GET a{b="é + c"} Ã©']);
 });
 
+for (const how of ["plain HTTP", "unsafeSsl", "ca"] as const) {
+  Deno.test(`a token is asked for by a POST, over ${how} as the trigger itself (R100)`, async () => {
+    const seen: string[] = [];
+    const handler = async (request: Request) => {
+      const { pathname } = new URL(request.url);
+      seen.push(`${request.method} ${pathname} ${request.headers.get("authorization")} ${await request.text()}`);
+      return pathname === "/token" ? Response.json({ access_token: "t0ken" }) : new Response(VECTOR);
+    };
+    await using server = how === "plain HTTP" ? serve(handler) : serveTls(handler);
+    const credentials = {
+      oauthTokenURI: `${server.origin}/token`,
+      clientID: "me",
+      ...(how === "ca" && { ca: CA }),
+    };
+    const source = prometheusSource({
+      serverAddress: server.origin,
+      authModes: ["oauth"],
+      isTlsUnverified: how === "unsafeSsl",
+    });
+    assertEquals(await ask(source, credentials), { kind: "value", value: 42.5, isEmpty: false });
+    assertEquals(seen, [
+      "POST /token null grant_type=client_credentials&client_id=me",
+      "GET /api/v1/query Bearer t0ken ",
+    ]);
+  });
+}
+
 Deno.test("a trigger's certificate is verified by the ca of its authentication, and by no other (R14, R16)", async () => {
   await using server = serveTls(() => new Response(VECTOR));
   const source = prometheusSource({ serverAddress: server.origin, authModes: ["bearer"] });
@@ -238,7 +265,7 @@ function safeOrNot(server: TestServer, isTlsUnverified: boolean) {
   return prometheusSource({ serverAddress: server.origin, isTlsUnverified });
 }
 
-function serve(handler: (request: Request) => Response): TestServer {
+function serve(handler: (request: Request) => Response | Promise<Response>): TestServer {
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, handler);
   return { origin: `http://127.0.0.1:${server.addr.port}`, [Symbol.asyncDispose]: () => server.shutdown() };
 }
@@ -253,7 +280,7 @@ async function ask(
   source: HttpTriggerSource,
   credentials: TriggerParameters = {},
   caCerts: readonly string[] = [],
-  clock: Pick<VirtualClock, "timeout"> = new VirtualClock(),
+  clock: Pick<VirtualClock, "timeout" | "monotonic"> = new VirtualClock(),
 ): Promise<TriggerAnswer> {
   using client = createTriggerClient({ caCerts, findDestination: allowLoopback() });
   const asking = createAskTrigger({ clock, send: client.send, version: "1.2.3" });

@@ -47,7 +47,7 @@ export function parsePrometheusSource(
   const http = parseHttp(metadata, {
     hasAuthentication,
     hasApiKey: false,
-    modes: ["basic", "bearer", "custom"],
+    modes: ["basic", "bearer", "custom", "oauth"],
     unused: ["apiKey"],
   });
   const rest = {
@@ -224,7 +224,7 @@ const DEFAULT_TIMEOUT_MS = 3000;
 const MAX_TIMEOUT_MS = 15_000;
 
 /** At most one of these is allowed. */
-const EXCLUSIVE = ["bearer", "basic"];
+const EXCLUSIVE: readonly AuthMode[] = ["bearer", "basic", "oauth"];
 
 function parseAuthModes(metadata: Metadata, context: HttpContext): readonly AuthMode[] | null {
   const key = metadata.has("authModes") ? "authModes" : "authMode";
@@ -236,8 +236,9 @@ function parseAuthModes(metadata: Metadata, context: HttpContext): readonly Auth
   if (given.includes("tls")) refuse(`client certificates are not supported, use ${modes.join(" or ")}`);
   else if (!given.every((mode) => [...modes, ...unused].some((one) => one === mode))) {
     refuse(`must be of ${modes.join(", ")}, with commas between several`);
-  } else if (given.filter((mode) => EXCLUSIVE.includes(mode)).length > 1) refuse("only one of bearer, basic");
+  }
   const used = modes.filter((mode) => given.includes(mode));
+  if (used.filter((mode) => EXCLUSIVE.includes(mode)).length > 1) refuse(`only one of ${EXCLUSIVE.join(", ")}`);
   for (const mode of unused.filter((mode) => given.includes(mode))) {
     metadata.warn(key, `Cannot use ${mode} in ${key}: it has no effect here`);
   }

@@ -105,15 +105,15 @@ export function findNamespaceFault(used: Used, namespace: string, { goAnywhere }
 }
 
 /**
- * Returns for whom the credentials of an authentication are. Its own parameter `url` or `serverAddress` names a server
- * too.
+ * Returns for whom the credentials of an authentication are. Its own parameter `url`, `serverAddress` or `oauthTokenURI`
+ * names a server too.
  */
 export function toAudience(
   { kind, name, allowedHosts, allowsPlainHttp }: Used,
   { rules, parameters }: { readonly rules: CredentialRules; readonly parameters: Readonly<Record<string, string>> },
 ): Audience {
   const isForAny = allowedHosts === null && (kind === "TriggerAuthentication" || rules.goAnywhere);
-  const own = ["url", "serverAddress"].flatMap((key): readonly HostRule[] => {
+  const own = ["url", "serverAddress", "oauthTokenURI"].flatMap((key): readonly HostRule[] => {
     const url = Object.hasOwn(parameters, key) ? URL.parse(parameters[key]?.trim() ?? "") : null;
     const rule = url === null ? null : parseHostRule(`${url.hostname.replace(/\.$/, "")}:${portOf(url)}`);
     return rule === null ? [] : [rule];
