@@ -1,5 +1,5 @@
 /**
- * The definitions of KEDA's resources: what KEDA's own have, field by field, is recorded in tests/testdata/keda (of KEDA 2.20.2,
+ * The definitions of KEDA's resources: what KEDA's own have, field by field, is recorded in tests/testdata/keda (of KEDA 2.21.0,
  * config/crd/bases), and ours must have the same and no more, so that objects of either apply with both.
  */
 import { assert, assertEquals } from "#assert";
@@ -28,7 +28,7 @@ interface Facts {
 }
 
 const KEDA: Readonly<Record<string, Facts>> = JSON.parse(
-  Deno.readTextFileSync(new URL("./testdata/keda/fields-2.20.2.json", import.meta.url)),
+  Deno.readTextFileSync(new URL("./testdata/keda/fields-2.21.0.json", import.meta.url)),
 );
 
 /** What KEDA's definition lacks: a workload's name is a DNS subdomain, and KEDA's takes escape sequences. */
@@ -119,7 +119,7 @@ Deno.test("the parser warns of no field that the definition of a ScaledObject ha
 Deno.test("the parser knows every source that the definition of an authentication has, by name (R16)", () => {
   const fields = KEDA["TriggerAuthentication"]?.fields as Readonly<Record<string, Schema>>;
   const sources = Object.keys(fields).filter((path) => /^spec\.\w+$/.test(path));
-  assertEquals(sources.length, 11);
+  assertEquals(sources.length, 12);
   for (const path of sources) {
     const { problems } = parseAuthentication(toAuthentication({ [path]: { a: 1 } }));
     assert(problems.some((one) => one.path.startsWith(path)), path);

@@ -519,6 +519,36 @@ export interface components {
         }[];
         vaultUri: string;
       };
+      azureServicePrincipal?: {
+        activeDirectoryEndpoint?: string;
+        clientCertificate?: {
+          valueFrom: {
+            secretKeyRef: {
+              key: string;
+              name: string;
+            };
+          };
+        };
+        clientCertificatePassword?: {
+          valueFrom: {
+            secretKeyRef: {
+              key: string;
+              name: string;
+            };
+          };
+        };
+        clientId: string;
+        clientSecret?: {
+          valueFrom: {
+            secretKeyRef: {
+              key: string;
+              name: string;
+            };
+          };
+        };
+        cloud?: string;
+        tenantId: string;
+      };
       boundServiceAccountToken?: {
         parameter: string;
         serviceAccountName: string;
@@ -917,6 +947,36 @@ export interface components {
           version?: string;
         }[];
         vaultUri: string;
+      };
+      azureServicePrincipal?: {
+        activeDirectoryEndpoint?: string;
+        clientCertificate?: {
+          valueFrom: {
+            secretKeyRef: {
+              key: string;
+              name: string;
+            };
+          };
+        };
+        clientCertificatePassword?: {
+          valueFrom: {
+            secretKeyRef: {
+              key: string;
+              name: string;
+            };
+          };
+        };
+        clientId: string;
+        clientSecret?: {
+          valueFrom: {
+            secretKeyRef: {
+              key: string;
+              name: string;
+            };
+          };
+        };
+        cloud?: string;
+        tenantId: string;
       };
       boundServiceAccountToken?: {
         parameter: string;

@@ -44,7 +44,7 @@ function compile(text: string, names: readonly string[] | null): Program {
 
 /**
  * KEDA's castToFloatIfNecessary():
- * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_webhook.go
+ * https://github.com/kedacore/keda/blob/v2.21.0/apis/keda/v1alpha1/scaledobject_webhook.go
  */
 function wrap(text: string): { readonly before: string; readonly after: string } {
   const name = "_kedaCompositeResult";

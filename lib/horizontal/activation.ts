@@ -81,7 +81,7 @@ export interface ActivationCase extends Pick<ScaledObject, "idleReplicas" | "min
 
 /**
  * Returns the step of KEDA's RequestScale.
- * https://github.com/kedacore/keda/blob/v2.20.2/pkg/scaling/executor/scale_scaledobjects.go
+ * https://github.com/kedacore/keda/blob/v2.21.0/pkg/scaling/executor/scale_scaledobjects.go
  * Clauses: R52, R53.
  */
 export function chooseActivationStep(it: ActivationCase): ActivationStep {

@@ -20,7 +20,7 @@ export const PAUSED_MESSAGE = "ScaledObject is paused";
 
 /**
  * `warnings` are those of skipped checks.
- * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/condition_types.go
+ * https://github.com/kedacore/keda/blob/v2.21.0/apis/keda/v1alpha1/condition_types.go
  * Clauses: R3, R30, R52, R53, R55, R72, R77, R91.
  */
 export function toReady(message: string, warnings: readonly string[] = []): OwnCondition {

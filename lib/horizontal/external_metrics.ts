@@ -32,7 +32,7 @@ interface CompositeFacts {
 /**
  * A trigger in fallback makes it the fallback's value. The scaling loop then ignores another failed trigger; the
  * activation loop does not. A doubted empty answer is 0 in the formula.
- * https://github.com/kedacore/keda/blob/v2.20.2/pkg/scaling/modifiers/formula.go
+ * https://github.com/kedacore/keda/blob/v2.21.0/pkg/scaling/modifiers/formula.go
  * Clauses: R61, R63, R64.
  */
 export function computeComposite(formula: Formula, { metrics, fallback, half }: CompositeFacts): CompositeMetric {

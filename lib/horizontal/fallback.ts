@@ -65,7 +65,7 @@ function toFallbackResult(
 /**
  * Counts each new evaluation of either loop once. A shared or cached value is not counted. Without fallback nothing is
  * counted.
- * https://github.com/kedacore/keda/blob/v2.20.2/pkg/fallback/fallback.go
+ * https://github.com/kedacore/keda/blob/v2.21.0/pkg/fallback/fallback.go
  * Clauses: R70, R71.
  */
 export function countFailures(before: Failures, object: ScaledObject, readings: TriggerReadings): Failures {

@@ -75,7 +75,7 @@ export function listConditions(status: unknown): readonly unknown[] {
 
 /**
  * An invalid object keeps what is known of it, except its triggers. Where KEDA runs, it is podfit's own conditions alone.
- * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_types.go
+ * https://github.com/kedacore/keda/blob/v2.21.0/apis/keda/v1alpha1/scaledobject_types.go
  * Clauses: R90, M7.
  */
 export function toScaledObjectStatus(

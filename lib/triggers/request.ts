@@ -159,7 +159,7 @@ interface AuthHeader {
 /**
  * Returns the authentication of a trigger. Metadata has priority over the TriggerAuthentication, and an empty parameter
  * is absent. Never throws.
- * https://keda.sh/docs/2.20/scalers/prometheus/#authentication-parameters
+ * https://keda.sh/docs/2.21/scalers/prometheus/#authentication-parameters
  * Clauses: R14, R16.
  */
 export function resolveAuth(source: HttpTriggerSource, credentials: TriggerParameters): Result<{ auth: Auth }> {

@@ -41,7 +41,7 @@ interface MetadataOptions {
 
 /**
  * Returns a reader of a trigger's metadata; `null` if there is none. Never throws.
- * https://github.com/kedacore/keda/blob/v2.20.2/pkg/scalers/scalersconfig/typed_config.go
+ * https://github.com/kedacore/keda/blob/v2.21.0/pkg/scalers/scalersconfig/typed_config.go
  * Clauses: R15.
  */
 export function openMetadata(trigger: Fields, { type, keys, warnings }: MetadataOptions): Metadata | null {

@@ -55,7 +55,7 @@ interface ParseOptions {
 /**
  * As `parseScaledObject`, but it compiles the formula and does not run it: a watch parses every object of the cluster in
  * one go.
- * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_types.go
+ * https://github.com/kedacore/keda/blob/v2.21.0/apis/keda/v1alpha1/scaledobject_types.go
  * Clauses: R2, R3, M3.
  */
 export function parseWithoutRun(
@@ -228,7 +228,7 @@ function parsePausedReplicas(annotations: Fields, key: string): number | null {
 /**
  * Returns the object with only its target; `null` if the spec does not ask for it, or has no readable target. Never
  * throws.
- * https://github.com/kedacore/keda/blob/v2.20.2/controllers/keda/scaledobject_finalizer.go
+ * https://github.com/kedacore/keda/blob/v2.21.0/controllers/keda/scaledobject_finalizer.go
  */
 function parseRestoring(
   spec: unknown,

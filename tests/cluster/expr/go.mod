@@ -1,4 +1,4 @@
-// The languages and numbers that podfit shares with KEDA 2.20.2, answered by the modules that KEDA uses.
+// The languages and numbers that podfit shares with KEDA 2.21.0, answered by the modules that KEDA uses.
 module podfit.test/expr
 
 go 1.26.0

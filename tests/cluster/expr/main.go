@@ -1,4 +1,4 @@
-// Answers questions about formulas, schedules and numbers with the code that KEDA 2.20.2 runs on. JSON lines in, JSON lines out, in the same order.
+// Answers questions about formulas, schedules and numbers with the code that KEDA 2.21.0 runs on. JSON lines in, JSON lines out, in the same order.
 package main
 
 import (

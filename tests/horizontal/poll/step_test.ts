@@ -20,7 +20,7 @@ function listCases(): readonly ActivationCase[] {
   );
 }
 
-/** RequestScale of KEDA 2.20.2 line by line, but for an error, which here never reaches the lines below it. */
+/** RequestScale of KEDA 2.21.0 line by line, but for an error, which here never reaches the lines below it. */
 function asKeda(
   { isActive, isError, hasFallback, idleReplicas: idle, minReplicas: min, replicas }: ActivationCase,
 ): ActivationStep {
