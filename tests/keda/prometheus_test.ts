@@ -139,23 +139,25 @@ Deno.test("KEDA's TestPrometheusScaler_ExecutePromQuery_WithOAuth: one token for
   const sent: string[] = [];
   const send = (url: URL, { headers, body }: { readonly headers: Headers; readonly body?: string }) => {
     const isToken = body !== undefined;
-    sent.push(`${url.pathname} ${isToken ? new URLSearchParams(body).get("scope") : headers.get("authorization")}`);
+    sent.push(`${url.pathname} ${headers.get("authorization")}${isToken ? ` ${body}` : ""}`);
     return Promise.resolve(
       isToken
         ? Response.json({ access_token: "test-oauth-token", token_type: "Bearer", expires_in: 3600 })
-        : new Response('{"data":{"result":[{"value":[0,"2"]}]}}'),
+        : new Response('{"data":{"result":[{"value":[1686063687,"42"]}]}}'),
     );
   };
   const ask = createAskTrigger({ clock: new VirtualClock(), send, version: "1.2.3" });
-  const credentials = { ...OAUTH, scopes: "scope-a,scope-b" };
+  const credentials = { ...OAUTH, scopes: "scope-a,scope-b", endpointParams: "audience=my-audience" };
   const trigger = externalTrigger(prometheusSource({ authModes: ["oauth"] }));
   const signal = new AbortController().signal;
   for (const _ of [1, 2]) {
     const answer = await ask(trigger, { credentials, now: VIRTUAL_START_AT, signal });
-    assertEquals(answer, { kind: "value", value: 2, isEmpty: false });
+    assertEquals(answer, { kind: "value", value: 42, isEmpty: false });
   }
+  // The id and the secret are in the header, and not once more in the form.
+  const form = "grant_type=client_credentials&scope=scope-a+scope-b&audience=my-audience";
   const query = "/api/v1/query Bearer test-oauth-token";
-  assertEquals(sent, ["/token scope-a scope-b", query, query]);
+  assertEquals(sent, [`/token Basic ${btoa("client:secret")} ${form}`, query, query]);
 });
 
 /** podfit refuses them: "cloud-identity" is a difference. */
