@@ -19,7 +19,8 @@ Deno.test("podfit demo resizes what it shows, ends by itself with the totals, an
   const total = Number(/^resizes (\d+) \(\d+ up, \d+ down\)/m.exec(out)?.[1]);
   assertEquals(lines.filter((line) => /^\+\d\dm\d\ds \w+ +[↑↓] /.test(line)).length, total);
   assert(total >= 3, out);
-  assertMatch(out, /^CPU requested, on average +\d+m +1550m +\d+ % given back$/m);
+  // On the real clock a busy machine starts the last pod after the first reading, so the mean may be a little lower.
+  assertMatch(out, /^CPU requested, on average +\d+m +15[0-5]\dm +\d+ % given back$/m);
   assertMatch(out, /^What to try next$/m);
   assert(!out.includes("\x1b"), "an escape sequence where there is no terminal");
 });
