@@ -11,7 +11,7 @@ import { type JsonObject, listAt, textAt } from "../../../lib/embedded/json.ts";
 import { connect } from "../../../lib/kube/http_transport.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { scaledObject } from "../../e2e/support/scaled_objects.ts";
-import { readKubeconfigFolder, runProgram } from "../../e2e/support/kubectl.ts";
+import { kubectl, readKubeconfigFolder, runProgram } from "../../e2e/support/kubectl.ts";
 import { waitUntil } from "../../e2e/support/wait.ts";
 import { deployment } from "../../e2e/support/workloads.ts";
 import { bundleDaemon, readAddress, readSeries, startDaemon } from "./daemon.ts";
@@ -22,8 +22,6 @@ const PER_NAMESPACE = 50;
 
 /** Of requests to the API server. */
 const AT_ONCE = 16;
-
-const SETTLE_MS = 45_000;
 
 /** Of the cluster's programs, which note their process ids. */
 const PID_FILES = {
@@ -50,6 +48,8 @@ const server = stack.use(await connect({ version: "bench", kubeconfigPaths: [kub
 const { signal } = new AbortController();
 const client = createObjectsClient({ server, clock: systemClock, agent: "bench", signal });
 const bundle = await bundleDaemon(directory);
+const definition = new URL("../../../crds/podresourceautoscaler.yaml", import.meta.url).pathname;
+await kubectl(["apply", "--server-side", "-f", definition]);
 stack.defer(() => endObjects(client));
 await createObjects(client);
 console.error(`${objects} objects are there`);
@@ -107,7 +107,7 @@ if (complaints.length > 0) {
 }
 
 async function measure(podfit: number | null): Promise<Phase> {
-  await systemClock.sleep(SETTLE_MS);
+  await systemClock.sleep(Math.min(45_000, windowMs / 2));
   const pids: Partial<Record<ProcessName, number>> = { ...(podfit !== null && { podfit }) };
   for (const [name, file] of Object.entries(PID_FILES)) {
     pids[name as ProcessName] = Number(await Deno.readTextFile(`${readKubeconfigFolder()}/${file}.pid`));
