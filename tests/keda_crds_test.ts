@@ -40,6 +40,17 @@ const OWN_BOUNDS: Readonly<Record<string, Schema>> = {
   "spec.triggers[].metadata{}": { maxLength: 8192 },
 };
 
+/** Messages of rules for what KEDA's webhook refuses, and what one object alone shows. */
+const OWN_RULES = [
+  "idleReplicaCount must be less than minReplicaCount",
+  "useCachedMetrics is not supported for triggers of the types cpu, memory and cron",
+  "with only cpu and memory triggers, minReplicaCount must be 1 or more",
+  "fallback needs a trigger of another type than cpu and memory",
+  "scalingModifiers need both formula and target",
+];
+
+const VALIDATIONS = "x-kubernetes-validations";
+
 /** The authentications bound each list, map and text, which KEDA's do not. */
 const BOUNDS_OF = new Map([["array", "maxItems"], ["map", "maxProperties"], ["string", "maxLength"]]);
 
@@ -84,6 +95,10 @@ for (const [kind, facts] of Object.entries(KEDA)) {
       .map(([path, bounds]) => [path, { ...(fields as Readonly<Record<string, Schema>>)[path], ...bounds }]);
     const expected = { ...fields as Readonly<Record<string, Schema>>, ...Object.fromEntries(own) };
     const ours = Object.fromEntries(walk(version.schema.openAPIV3Schema, ""));
+    const rules = (ours["spec"]?.[VALIDATIONS] ?? []) as readonly { readonly message: string }[];
+    const kedas = rules.filter(({ message }) => !OWN_RULES.includes(message));
+    assertEquals(rules.length - kedas.length, kind === "ScaledObject" ? OWN_RULES.length : 0);
+    if (rules.length > 0) ours["spec"] = { ...ours["spec"], [VALIDATIONS]: kedas };
     if (kind === "ScaledObject") return assertEquals(ours, expected);
     const sized = Object.entries(ours).map(([path, schema]) => [path, splitBounds(schema)] as const);
     assertEquals(Object.fromEntries(sized.map(([path, { rest }]) => [path, rest])), expected);
@@ -138,6 +153,36 @@ Deno.test("the definition of a ScaledObject takes every good one, and refuses wh
     );
   };
   for (const { sentence, manifest } of GOOD_SCALED_OBJECTS) assertEquals(refuses(manifest), [], sentence);
+  const told = (spec: Json) => {
+    const sent = { metadata: { name: "web" }, spec: { scaleTargetRef: { name: "web" }, ...spec } };
+    return checks.check(sent, null).map(({ message }) => OWN_RULES.findIndex((rule) => message.includes(rule)));
+  };
+  const [cpu, cron] = [{ type: "cpu", metadata: {} }, { type: "cron", metadata: {} }];
+  const fallback = { failureThreshold: 3, replicas: 6 };
+  const formula = { formula: "a + b", target: "2" };
+  const cases: readonly (readonly [spec: Json, rules: readonly number[]])[] = [
+    [{ triggers: [cron] }, []],
+    [{ triggers: [cron], idleReplicaCount: 0 }, [0]],
+    [{ triggers: [cron], idleReplicaCount: 0, minReplicaCount: 0 }, []],
+    [{ triggers: [cron], idleReplicaCount: 2, minReplicaCount: 2 }, [0]],
+    [{ triggers: [cron], idleReplicaCount: 1, minReplicaCount: 2 }, []],
+    [{ triggers: [{ ...cron, useCachedMetrics: true }] }, [1]],
+    [{ triggers: [{ ...cron, useCachedMetrics: false }] }, []],
+    [{ triggers: [{ type: "prometheus", metadata: {}, useCachedMetrics: true }] }, []],
+    [{ triggers: [cpu] }, [2]],
+    [{ triggers: [cpu], minReplicaCount: 0 }, [2]],
+    [{ triggers: [cpu], minReplicaCount: 1 }, []],
+    [{ triggers: [cpu, cron] }, []],
+    [{ triggers: [cpu], scaleTargetRef: { name: "web", kind: "StatefulSet" } }, [2]],
+    [{ triggers: [cpu], scaleTargetRef: { name: "web", kind: "Rollout" } }, []],
+    [{ triggers: [cpu], minReplicaCount: 1, fallback }, [3]],
+    [{ triggers: [cpu, cron], fallback }, []],
+    [{ triggers: [cpu], minReplicaCount: 1, fallback, advanced: { scalingModifiers: formula } }, []],
+    [{ triggers: [cron], advanced: { scalingModifiers: { formula: "a" } } }, [4]],
+    [{ triggers: [cron], advanced: { scalingModifiers: { target: "1" } } }, [4]],
+    [{ triggers: [cron], advanced: { scalingModifiers: formula } }, []],
+  ];
+  for (const [spec, rules] of cases) assertEquals(told(spec), rules, JSON.stringify(spec));
   const refused = BAD_SCALED_OBJECTS.filter(({ manifest }) => refuses(manifest).length > 0);
   assert(refused.length > 25 && refused.length < BAD_SCALED_OBJECTS.length, `${refused.length}`);
 });

@@ -162,7 +162,7 @@ Deno.test("definitions of keda.sh serve ScaledObjects, as long as they are there
     apiVersion: "keda.sh/v1alpha1",
     kind: "ScaledObject",
     metadata: { name: "web" },
-    spec: { scaleTargetRef: { name: "web" }, triggers },
+    spec: { scaleTargetRef: { name: "web" }, minReplicaCount: 1, triggers },
   });
   assertEquals((await run.get("scaledobjects/web")).spec.triggers, triggers);
   assertEquals(await run.list("triggerauthentications"), []);

@@ -127,7 +127,7 @@ interface CheckedKind {
 }
 
 /** In the order of the summary. Each is also the noun of its count. */
-export const NOUNS = ["autoscaler", "scaled object", "trigger authentication"] as const;
+export const NOUNS = ["autoscaler", "scaled object", "trigger authentication", "scaled job"] as const;
 
 export type Noun = typeof NOUNS[number];
 
@@ -139,7 +139,13 @@ const CHECKED_KINDS: readonly CheckedKind[] = [
   toKind("ScaledObject", "scaled object", parseScaledObject),
   toKind("TriggerAuthentication", "trigger authentication", parseAuthentication),
   toKind("ClusterTriggerAuthentication", "trigger authentication", parseAuthentication),
+  toKind("ScaledJob", "scaled job", () => ({ problems: [], warnings: [NO_SCALED_JOBS] })),
 ];
+
+const NO_SCALED_JOBS = {
+  path: "kind",
+  message: "podfit sets replicas and creates no Jobs, so it ignores a ScaledJob: keep KEDA for it, next to podfit",
+};
 
 function toKind(kind: string, noun: Noun, parse: (manifest: Manifest) => CheckedManifest): CheckedKind {
   const check = (manifest: Manifest) =>

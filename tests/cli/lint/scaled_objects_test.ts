@@ -71,8 +71,15 @@ Deno.test("lint knows objects of KEDA's group without kind, in lists and in anot
   const { apiVersion: _version, kind: _kind, ...item } = toScaledObject({});
   const list = lint(stringify({ apiVersion: "keda.sh/v1alpha1", kind: "ScaledObjectList", items: [item] }));
   assertEquals([list.findings, list.checked], [[], new Map([["scaled object" as const, 1]])]);
-  const job = lint(stringify(toScaledObject({ "kind": "ScaledJob" })));
-  assertEquals([job.findings, job.checked.size, job.others], [[], 0, 1]);
+  const source = lint(stringify(toScaledObject({ "kind": "CloudEventSource" })));
+  assertEquals([source.findings, source.checked.size, source.others], [[], 0, 1]);
+});
+
+Deno.test("lint says of a ScaledJob that podfit ignores it, and what to do (R96)", () => {
+  const { findings, checked } = lint(stringify(toScaledObject({ "kind": "ScaledJob" })));
+  assertEquals(findings.map(({ level, path }) => [level, path]), [["warning", "kind"]]);
+  assertStringIncludes(findings[0]?.message ?? "", "keep KEDA for it, next to podfit");
+  assertEquals(checked, new Map([["scaled job" as const, 1]]));
 });
 
 Deno.test("lint takes objects of one name and of several kinds for several, and warns of two of one kind (R96)", () => {
