@@ -11,6 +11,7 @@ Deno.test("decideReplicas() restores the replicas of first sight where that is a
   fold.changed();
   const { write } = fold.see({ kind: "deleted", scale: fold.scale });
   assertEquals([write?.half, write?.replicas, write?.reason], ["restore", 3, "ScaledIn"]);
+  assertEquals(write?.message, "New size: 3; reason: restoreToOriginalReplicaCount");
 });
 
 Deno.test("decideReplicas() restores the replicas of an object that has become invalid too, by what its status says (R57)", () => {

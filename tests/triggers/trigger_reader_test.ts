@@ -133,6 +133,25 @@ Deno.test("read() asks again in a poll for a trigger that has failed, which ends
   assertEquals(await read([PROMETHEUS], "poll", 5_000, SCALING_ONLY), { 0: 3 });
 });
 
+Deno.test("read() asks KEDA in each scaling check where the object has no fallback (R8, M13)", async () => {
+  const { read, asked } = counting();
+  const kedas = externalTrigger({ kind: "keda", object: "web", problem: null });
+  for (const ms of [0, 5_000]) await read([kedas], "tick", ms, SCALING_ONLY);
+  assertEquals(asked(), 2);
+});
+
+Deno.test("read() hands on the values by pod, of cached triggers too (R19)", async () => {
+  const byPod = { pods: [], others: [7n] };
+  const { reader } = world({ ask: () => Promise.resolve({ kind: "value", value: 7, isEmpty: false, byPod }) });
+  const object = scaledObjectWith([{ ...PROMETHEUS, isCached: true }]);
+  const { signal } = new AbortController();
+  for (const half of ["poll", "tick"] as const) {
+    const given = await reader.read(object, half, { now: VIRTUAL_START_AT, signal });
+    const reading = given.kind === "read" ? given.readings.get(0) : undefined;
+    assertEquals(reading?.kind === "value" ? reading.byPod : null, byPod);
+  }
+});
+
 Deno.test("read() gives a tick the last poll's value of a cached trigger, and no other trigger's (R19)", async () => {
   const { read, asked } = counting();
   const cached = { ...PROMETHEUS, isCached: true };

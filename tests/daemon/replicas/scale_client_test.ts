@@ -191,7 +191,8 @@ Deno.test("write() puts the scale, guarded by the resourceVersion and uid that w
   assertEquals(await write(), { kind: "accepted", replicas: 5 });
   assertEquals(asked[0]?.request, `PUT ${PATH}?fieldManager=podfit`);
   const { metadata, spec } = asked[0]?.body ?? {};
-  assertEquals([metadata.resourceVersion, metadata.uid, spec], ["7", "u", { replicas: 5 }]);
+  assertEquals(metadata, { namespace: "shop", name: "web", uid: "u", resourceVersion: "7" });
+  assertEquals(spec, { replicas: 5 });
   assertEquals(notes, [null]);
 });
 
