@@ -31,7 +31,10 @@ scenario(
         ]),
         load("web", {}),
         deployment("jobs", { containers: [{ requests: { cpu: "10m" } }], replicas: 0 }),
-        scaledObject("jobs", { triggers: [{ type: "cpu", metricType: "Utilization", metadata: { value: "50" } }] }),
+        scaledObject("jobs", {
+          minReplicaCount: 1,
+          triggers: [{ type: "cpu", metricType: "Utilization", metadata: { value: "50" } }],
+        }),
         hpa("one"),
         hpa("two"),
       ]);
