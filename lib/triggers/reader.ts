@@ -75,7 +75,7 @@ export function createTriggerReader(options: TriggerReaderOptions): TriggerReade
     }
     const readings = new Map([...served, ...fresh]);
     known.last = { half, second: toSecond(now), readings: fresh };
-    for (const [index, reading] of fresh) known.latest.set(index, { at: now, reading });
+    for (const [index, reading] of fresh) known.latest.set(index, { half, at: now, reading });
     if (half === "poll") known.polled = readings;
     return { kind: "read", readings };
   }
@@ -100,8 +100,14 @@ interface ReaderMemory {
     | null;
   /** The readings of the last activation loop. */
   polled: ReadonlyMap<number, ExternalReading>;
-  /** The last readings, and when they were due, epoch ms. */
-  readonly latest: Map<number, { readonly at: number; readonly reading: ExternalReading }>;
+  readonly latest: Map<number, KeptReading>;
+}
+
+/** The last reading of a trigger, for which loop it was, and when that was due, epoch ms. */
+interface KeptReading {
+  readonly half: TriggerLoop;
+  readonly at: number;
+  readonly reading: ExternalReading;
 }
 
 function createMemory(id: string, namespace: string, fetchCredentials: FetchCredentials): ReaderMemory {
@@ -144,7 +150,7 @@ function listServed(
     const cached = trigger.isCached && half === "tick" ? polled.get(trigger.index) : undefined;
     const kept = latest.get(trigger.index);
     const isRecent = kept !== undefined && now - kept.at < ROUND_MS;
-    const recent = isRecent && mayKeep(kept.reading, trigger, request) ? kept.reading : undefined;
+    const recent = isRecent && mayKeep(kept, trigger, request) ? kept.reading : undefined;
     const reading = shared ?? cached ?? recent;
     if (reading !== undefined) served.set(trigger.index, { ...reading, isCounted: false });
   }
@@ -152,16 +158,18 @@ function listServed(
 }
 
 /**
- * KEDA counts each question that fails, and serves the fallback's value after some. And a trigger that works is not asked
- * for an activation loop that can change no replicas. Clauses: R8, M13.
+ * KEDA counts each question that fails, and serves the fallback's value after some. A trigger that works is not asked for
+ * an activation loop that can change no replicas. And where KEDA measures, the activation loop takes the value of the
+ * scaling loop: at zero replicas that one does not run. Clauses: R8, M13.
  */
 function mayKeep(
-  reading: ExternalReading,
+  kept: KeptReading,
   { source }: ExternalTrigger,
   { object, half }: Pick<ReadRequest, "object" | "half">,
 ): boolean {
   if (source.kind === "keda" && object.fallback !== null) return true;
-  return half === "poll" && reading.kind === "value" && !isPolled(object);
+  if (half !== "poll" || kept.reading.kind !== "value") return false;
+  return !isPolled(object) || (source.kind === "keda" && kept.half === "tick");
 }
 
 interface ReadContext {

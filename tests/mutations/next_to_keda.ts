@@ -202,6 +202,20 @@ export const NEXT_TO_KEDA: Mutations = {
       test: FALLBACK,
     },
     {
+      breaks: "asks KEDA for each loop",
+      in: "mayKeep",
+      find: ' || (source.kind === "keda" && kept.half === "tick")',
+      replace: "",
+      test: "read() asks KEDA once a round for both loops, and in each poll while no scaling check runs (M13)",
+    },
+    {
+      breaks: "wakes a workload late, because an old value of its own is enough for the activation loop",
+      in: "mayKeep",
+      find: ' && kept.half === "tick")',
+      replace: ")",
+      test: "read() asks KEDA once a round for both loops, and in each poll while no scaling check runs (M13)",
+    },
+    {
       breaks: "does not repeat KEDA's condition",
       in: "listOwnConditions",
       find: 'PodfitFallback: kedas?.status === "True" ? kedas : Fallback,',

@@ -133,6 +133,18 @@ Deno.test("read() asks again in a poll for a trigger that has failed, which ends
   assertEquals(await read([PROMETHEUS], "poll", 5_000, SCALING_ONLY), { 0: 3 });
 });
 
+Deno.test("read() asks KEDA once a round for both loops, and in each poll while no scaling check runs (M13)", async () => {
+  const { read, asked } = counting();
+  const kedas = externalTrigger({ kind: "keda", object: "web", problem: null });
+  const half = (name: TriggerLoop, ms: number) => read([kedas], name, ms, { minReplicas: 0 });
+  for (const [index, ms] of [0, 5_000, 10_000].entries()) assertEquals(await half("poll", ms), { 0: index + 1 });
+  assertEquals(await half("tick", 12_000), { 0: 4 });
+  for (const ms of [15_000, 20_000, 26_999]) assertEquals(await half("poll", ms), { 0: "4 again" });
+  assertEquals(await half("tick", 27_000), { 0: 5 });
+  assertEquals(await half("poll", 42_000), { 0: 6 }, "scaling checks have ended");
+  assertEquals(asked(), 6);
+});
+
 Deno.test("read() asks KEDA in each scaling check where the object has no fallback (R8, M13)", async () => {
   const { read, asked } = counting();
   const kedas = externalTrigger({ kind: "keda", object: "web", problem: null });
