@@ -125,7 +125,7 @@ export const GENERATED: Readonly<Record<string, number>> = {
   R13: 5,
   R14: 10,
   R16: 5,
-  R18: 3,
+  R18: 2,
   R96: 3,
   R7: 12,
   R8: 4,

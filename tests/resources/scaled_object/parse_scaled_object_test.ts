@@ -381,7 +381,12 @@ Deno.test("parseScaledObject() lets metrics-api and kubernetes-workload do witho
       { type: "metrics-api", name: "c", metadata: { ...metadata, targetValue: "4" } },
     ],
   });
-  assertEquals(triggers.map((one) => one.kind === "external" ? one.targetMilli : 0n), [null, null, 4000n]);
+  const external = triggers.filter((one) => one.kind === "external");
+  assertEquals(external.map(({ source, targetMilli }) => [source.kind, targetMilli]), [
+    ["metrics-api", null],
+    ["kubernetes-workload", null],
+    ["metrics-api", 4000n],
+  ]);
 });
 
 Deno.test("parseScaledObject() reads the annotations as KEDA does (R51, R55, R56, R76, R77)", () => {
