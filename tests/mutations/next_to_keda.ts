@@ -289,7 +289,7 @@ export const NEXT_TO_KEDA: Mutations = {
       in: "parseMetricAnswer",
       find: "parseMilli(value, { floats: true })",
       replace: "parseMilli(value)",
-      test: "parseMetricAnswer() refuses what is no value of this metric (M23)",
+      test: "parseMetricAnswer() refuses what is no value of this metric (M17, M23)",
     },
     {
       breaks: "asks for pods where there are none",

@@ -167,14 +167,14 @@ Deno.test("explain says that an object whose triggers podfit measures needs no r
 
 Deno.test("explain says of a ScaledObject without a record that it may be KEDA's, and how podfit gets it (M1)", async () => {
   const { signal } = new AbortController();
-  const asked = explainFromSources([createRecordsSource([])], { kind: "scaledobject", name: "web" }, {
-    namespace: "shop",
-    signal,
-    now: () => 0,
-  });
-  const error = await asked.then(() => null, (cause) => cause);
+  const ask = async (kind: "scaledobject" | "deployment") => {
+    const options = { namespace: "shop", signal, now: () => 0 };
+    const asked = explainFromSources([createRecordsSource([])], { kind, name: "web" }, options);
+    return await asked.then(() => "", (cause) => String(cause.message));
+  };
   assertStringIncludes(
-    String(error?.message),
+    await ask("scaledobject"),
     "podfit leaves it to KEDA, if scaledObjects.mode is selected; give it to podfit with `podfit adopt so/web -n shop`",
   );
+  assertStringIncludes(await ask("deployment"), "no PodResourceAutoscaler or ScaledObject is about it");
 });

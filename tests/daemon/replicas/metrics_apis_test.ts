@@ -224,7 +224,7 @@ Deno.test("toMetricPath() is the question of the HPA's clients (M17)", () => {
   assertEquals(ask({ ...service, objectKind: "Namespace" }), `${custom}/metrics/m`);
 });
 
-Deno.test("parseMetricAnswer() refuses what is no value of this metric (M23)", () => {
+Deno.test("parseMetricAnswer() refuses what is no value of this metric (M17, M23)", () => {
   const causeOf = (items: unknown, of: MetricSource["of"] = { kind: "pods" }) => {
     const parsed = parseMetricAnswer({ items }, source(of));
     return parsed.ok ? `${parsed.milli}` : parsed.cause;

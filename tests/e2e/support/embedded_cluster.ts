@@ -45,6 +45,7 @@ export const EMBEDDED_FACTS: Facts = {
   freeMillicores: NODE.cpuMillicores,
   hasMetricsServer: true,
   hasKeda: false,
+  hasPrometheusAdapter: false,
   hasCgroups: true,
   minorVersion: "1.36",
 };

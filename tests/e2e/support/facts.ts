@@ -2,6 +2,7 @@
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { VERSION } from "../../../lib/cli/command/process.ts";
 import { hasKeda } from "./keda.ts";
+import { hasPrometheusAdapter } from "./prometheus_adapter.ts";
 import { hasProgram, kubectlJson, kubectlRaw, tryKubectl } from "./kubectl.ts";
 import type { List, Metadata, NodeJson, PodJson } from "./objects.ts";
 import { readFreeMillicores } from "./room.ts";
@@ -30,6 +31,8 @@ export interface Facts {
   readonly hasMetricsServer: boolean;
   /** KEDA's own programs can be started next to it. */
   readonly hasKeda: boolean;
+  /** So can Prometheus and prometheus-adapter. */
+  readonly hasPrometheusAdapter: boolean;
   /** This is the machine of a node, whose cgroups may be mounted once more. */
   readonly hasCgroups: boolean;
   readonly minorVersion: string;
@@ -67,6 +70,7 @@ export async function fetchFacts(): Promise<Facts> {
     freeMillicores: Math.max(0, ...free),
     hasMetricsServer: metrics.code === 0,
     hasKeda: await hasKeda(),
+    hasPrometheusAdapter: await hasPrometheusAdapter(),
     hasCgroups: await findCgroups(),
     minorVersion: `${major}.${minor}`,
   };

@@ -30,6 +30,8 @@ export interface Needs {
   readonly metricsServer?: true;
   /** KEDA's operator and metrics adapter, and helm. */
   readonly keda?: true;
+  /** Prometheus and prometheus-adapter. */
+  readonly prometheusAdapter?: true;
   /** podfit runs on the node of its pods, and the test may mount there. */
   readonly cgroups?: true;
   /** The API server's, e.g. `1.36`. */
@@ -124,7 +126,10 @@ function findLack(needs: Needs): string | null {
   }
   if (needs.cgroups === true && !facts.hasCgroups) return "needs root on the machine of the node";
   if (needs.keda === true && !facts.hasKeda) {
-    return "needs KEDA's own programs and helm on a cluster of tests/cluster/up: see tests/cluster/build keda helm";
+    return "needs E2E_ADAPTERS=1, and KEDA's own programs on a cluster of tests/cluster/up: see tests/cluster/build keda";
+  }
+  if (needs.prometheusAdapter === true && !facts.hasPrometheusAdapter) {
+    return "needs E2E_ADAPTERS=1, Prometheus, and prometheus-adapter on a cluster of tests/cluster/up: see tests/cluster/build prometheus-adapter";
   }
   const amounts = [
     ["nodes", needs.nodes, facts.nodes],
