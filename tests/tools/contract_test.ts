@@ -36,5 +36,12 @@ Deno.test("listNamedClauses() reads the names of tests and steps", () => {
 });
 
 Deno.test("findClauses() takes no id out of a longer word", () => {
-  assertEquals(findClauses("C8: ABC12, C100 and C44's (C50 to R52), XL3, L4"), ["C8", "C44", "C50", "R52", "L4"]);
+  assertEquals(findClauses("C8: ABC12, C1000, C100 and C44's (C50 to R52), XL3, L4"), [
+    "C8",
+    "C100",
+    "C44",
+    "C50",
+    "R52",
+    "L4",
+  ]);
 });
