@@ -18,8 +18,8 @@ const FIELDS: Readonly<Record<string, string>> = {
   "status.podIPs": "10.1.0.5,fd00::5",
   "metadata.uid": "0b7c2f7e-9a64-4f1a-8d0a-3a5d1b1c2d3e",
 };
-/** Of these podfit reads none: they stand for something in the container's command. */
-const FOR_THE_COMMAND = ["NODE_IP", "POD_NAMESPACE", "POD_NAME"];
+/** Of these podfit reads none: they stand for something in the container's command, or Deno reads them. */
+const FOR_OTHERS = ["NODE_IP", "POD_NAMESPACE", "POD_NAME", "DENO_V8_FLAGS"];
 
 interface Start {
   readonly args: readonly string[];
@@ -268,7 +268,7 @@ async function listRefused(start: Start): Promise<readonly string[]> {
 
 /** What stands nowhere in `podfit run --help`: flags, variables, sources of usage. */
 function listUnknown({ args, env }: Start): readonly string[] {
-  const known = [...ROWS.map(({ variable }) => variable), ...Object.keys(VARIABLES), ...FOR_THE_COMMAND];
+  const known = [...ROWS.map(({ variable }) => variable), ...Object.keys(VARIABLES), ...FOR_OTHERS];
   const sources = args.filter((arg) => arg.startsWith("--stats-source="));
   return [
     ...args.slice(0, 1).filter((command) => command !== "run"),

@@ -27,7 +27,9 @@ async function startCluster(): Promise<ClusterRun> {
   await run.create(
     deployment("web", { replicas: 0, containers }),
     pod("worker-0", { containers }),
-    scaledObject("orders", [{ type: "cpu", metricType: "Utilization", metadata: { value: "50" } }]),
+    scaledObject("orders", [{ type: "cpu", metricType: "Utilization", metadata: { value: "50" } }], {
+      spec: { minReplicaCount: 1 },
+    }),
     { ...WEB, metadata: { name: "web-size" } },
   );
   await run.cluster.client.create("/api/v1/namespaces", {
