@@ -24,7 +24,8 @@ const SAID = [
 
 /** The pod has 10m, and its autoscaler takes it to 310m at once; podfit was started with DEBUG. */
 export async function playExplained({ podfit, pod: { namespace, name } }: Stage): Promise<void> {
-  const said = await explainUntil(askAbout(namespace, podfit), name, /Blocked, .*\(ResizeDeferred\)/);
+  // Not while the cooldown blocks as well.
+  const said = await explainUntil(askAbout(namespace, podfit), name, /Blocked, [^;\n]*\(ResizeDeferred\)\.$/m);
   let rest = said;
   for (const words of SAID) {
     const pattern = new RegExp(words.replace("NAME", name), "m");
