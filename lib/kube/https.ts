@@ -217,6 +217,24 @@ function toStatusAnswer(incoming: IncomingMessage): StatusAnswer {
         return typeof value === "string" ? value : null;
       },
     },
-    body: statusCode < 200 ? null : ReadableStream.from<Uint8Array<ArrayBuffer>>(incoming),
+    body: statusCode < 200 ? null : streamBody(incoming),
   };
+}
+
+/**
+ * A body that is cancelled ends its connection. ReadableStream.from() does not: before the first read its iterator has
+ * nothing to end, so the socket and what it has received would stay for ever.
+ */
+function streamBody(incoming: IncomingMessage): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const chunks: AsyncIterator<Uint8Array<ArrayBuffer>> = incoming[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await chunks.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel() {
+      incoming.destroy();
+    },
+  }, { highWaterMark: 0 });
 }
