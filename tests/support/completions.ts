@@ -16,11 +16,10 @@ export async function completeInBash(
   env: Readonly<Record<string, string>> = {},
 ): Promise<Readonly<Record<string, readonly string[]>>> {
   const asks = lines.map((line) => {
-    // As readline splits words: `=` is one of its own.
-    const words = line.split(" ").flatMap((word) => /^(--[\w-]+)(=)(.*)$/.exec(word)?.slice(1) ?? [word]);
-    const last = words.slice(-2).join("").endsWith("=") ? words.slice(0, -1) : words;
-    return `COMP_WORDS=(${last.map((word) => `'${word}'`).join(" ")}) COMP_CWORD=${
-      last.length - 1
+    // As readline splits words: `=` and `:` are words of their own.
+    const words = line.split(" ").flatMap((word) => word === "" ? [""] : word.split(/([=:])/).filter((part) => part));
+    return `COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}) COMP_CWORD=${
+      words.length - 1
     }; COMPREPLY=(); _podfit; ` +
       `printf '%s\\n' "\${COMPREPLY[@]}" "--end"`;
   });

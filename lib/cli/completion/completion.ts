@@ -4,6 +4,7 @@
  * Commands, flags and values are taken from the commander program, so no list is kept by hand.
  */
 import type { Command, Option } from "commander";
+import { listContexts } from "../../kube/config/load.ts";
 import { fetchPage } from "../../kube/list.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
@@ -17,8 +18,8 @@ import { writeLines, writeOutput } from "../terminal/output.ts";
 import type { CompletionOptions } from "./options.ts";
 import {
   type CommandSpec,
+  findNamed,
   type FlagSpec,
-  isNamespaceFlag,
   listCommands,
   NAMES_COMMAND,
   PROGRAM,
@@ -50,9 +51,25 @@ export async function printNames(
   words: readonly string[],
   { program, getEnv }: { readonly program: Command; readonly getEnv: GetEnv },
 ): Promise<void> {
-  const connect: Connect = ({ kubeconfigPaths, context }, signal) =>
-    connectTo({ kubeconfigPaths, context, environment: getServerEnvironment(getEnv) }, signal);
-  writeLines(await completeNames(words, { program, connect, clock: systemClock }));
+  const environment = getServerEnvironment(getEnv);
+  const places: Places = {
+    connect: ({ kubeconfigPaths, context }, signal) => connectTo({ kubeconfigPaths, context, environment }, signal),
+    listContexts(kubeconfigPaths) {
+      const { kubeconfig, home } = environment;
+      return listContexts({
+        kubeconfigPaths,
+        kubeconfigVariable: kubeconfig,
+        defaultPath: home === null ? null : `${home}/.kube/config`,
+      });
+    },
+  };
+  writeLines(await completeNames(words, { program, ...places, clock: systemClock }));
+}
+
+/** Where names come from. */
+interface Places {
+  readonly connect: Connect;
+  readonly listContexts: (kubeconfigPaths: readonly string[]) => Promise<readonly string[]>;
 }
 
 type Connect = (
@@ -66,7 +83,7 @@ const NAMES_MS = 1_500;
 /** Resolves to the words that fit in the place of the last one. Never rejects. */
 export async function completeNames(
   words: readonly string[],
-  { program, connect, clock }: { readonly program: Command; readonly connect: Connect; readonly clock: Clock },
+  { program, connect, listContexts, clock }: Places & { readonly program: Command; readonly clock: Clock },
 ): Promise<readonly string[]> {
   const line = parseLine(words, program);
   if (line === null) return [];
@@ -74,6 +91,10 @@ export async function completeNames(
   const { signal } = timeout;
   const found = new Set(line.kindWords);
   const work = async () => {
+    if (line.isContext) {
+      for (const name of await listContexts(line.kubeconfigPaths)) if (CONTEXT_RULE.test(name)) found.add(name);
+      return;
+    }
     await using server = await connect(line, signal);
     const namespace = line.namespace ?? server.namespace;
     await Promise.all(line.kinds.map(async (kind) => {
@@ -91,6 +112,9 @@ export async function completeNames(
   return [...found].filter((word) => word.startsWith(line.current)).toSorted();
 }
 
+/** A context may have any name. Those with other characters mean something to a shell, and are not offered. */
+const CONTEXT_RULE = /^[A-Za-z0-9_][A-Za-z0-9_.:/@+-]*$/;
+
 /** Throws for a name that an API server would not accept: a shell must not get it. */
 function toName({ metadata: { name } }: { readonly metadata: { readonly name: string } }): string {
   if (isText(name, NAME_RULE)) return name;
@@ -99,6 +123,8 @@ function toName({ metadata: { name } }: { readonly metadata: { readonly name: st
 
 /** What an unfinished line asks for, and where. */
 interface Line {
+  /** Contexts of the kubeconfig are asked for, and nothing of a cluster. */
+  readonly isContext: boolean;
   readonly kinds: readonly (SubjectKind | "namespace")[];
   /** `deploy/`, where the kind is in the same word. */
   readonly prefix: string;
@@ -121,11 +147,13 @@ function parseLine([name, ...typed]: readonly string[], program: Command): Line 
     kubeconfigPaths: values.get("--kubeconfig") ?? [],
     context: values.get("--context")?.at(-1) ?? null,
   };
-  const nothing = { prefix: "", kindWords: [], current };
+  const nothing = { isContext: false, prefix: "", kindWords: [], current };
   const [flag, value] = open === null ? splitFlag(current, command) : [open, current];
   if (flag !== null) {
-    if (value === null || !isNamespaceFlag(flag)) return null;
-    return { ...nothing, ...place, kinds: ["namespace"], current: value };
+    const named = findNamed(flag);
+    if (value === null || named === null) return null;
+    const kinds = named === "namespace" ? [named] : [];
+    return { ...nothing, ...place, isContext: named === "context", kinds, current: value };
   }
   const [argument] = command.registeredArguments;
   if (!(argument instanceof SubjectArgument) || current.startsWith("-") || values.has("--url")) return null;
@@ -220,13 +248,17 @@ function formatBashFunctions(spec: CommandSpec): string {
   ].join("\n");
 }
 
-const BASH_BODY = `# Keeps the lines that begin with the word.
+const BASH_BODY = `# A reply replaces what follows the last colon of the word.
+_podfit_reply() {
+  COMPREPLY+=("\${1#"$colons"}")
+}
+# Keeps the lines that begin with the word.
 _podfit_fit() {
   local line
   while IFS= read -r line; do
     case $line in
       :*) ;;
-      "$2"*) COMPREPLY+=("$3$line") ;;
+      "$2"*) _podfit_reply "$3$line" ;;
     esac
   done <<< "$1"
 }
@@ -236,16 +268,16 @@ _podfit_paths() {
   _podfit_directive=0
   compopt -o filenames 2> /dev/null
   while IFS= read -r line; do
-    [[ -n $line ]] && COMPREPLY+=("$3$line")
+    [[ -n $line ]] && _podfit_reply "$3$line"
   done <<< "$(compgen "$1" -- "$2")"
 }
-# Asks the cluster for names. A word that ends with a slash goes on.
+# Asks podfit for names. A word that ends with a slash goes on.
 _podfit_names() {
-  local words=() i program=("\${_podfit_program[@]:-\${COMP_WORDS[0]/#\~/$HOME}}")
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    [[ \${COMP_WORDS[i]} == = ]] || words+=("\${COMP_WORDS[i]}")
+  local before=() i program=("\${_podfit_program[@]:-\${COMP_WORDS[0]/#\~/$HOME}}")
+  for ((i = 1; i < last; i++)); do
+    [[ \${words[i]} == = ]] || before+=("\${words[i]}")
   done
-  _podfit_fit "$("\${program[@]}" ${NAMES_COMMAND} "\${words[@]}" "$2$1" 2> /dev/null < /dev/null)" "$1" "$2"
+  _podfit_fit "$("\${program[@]}" ${NAMES_COMMAND} "\${before[@]}" "$2$1" 2> /dev/null < /dev/null)" "$1" "$2"
   if [[ \${#COMPREPLY[@]} -eq 1 && \${COMPREPLY[0]} == */ ]]; then
     _podfit_directive=6
     compopt -o nospace 2> /dev/null
@@ -260,10 +292,20 @@ _podfit_offer() {
   esac
 }
 _podfit() {
-  local command=podfit flag='' values='' current prefix='' word i
+  local command=podfit flag='' values='' current prefix='' word i words=() last=-1 colons=''
   COMPREPLY=()
-  for ((i = 1; i < COMP_CWORD; i++)); do
+  # bash makes five words of arn:aws:eks, and replaces only the last one.
+  for ((i = 0; i <= COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
+    if ((i > 0)) && [[ $word == : || \${COMP_WORDS[i - 1]} == : ]]; then
+      words[last]+=$word
+      ((i < COMP_CWORD)) || colons=\${words[last]%:*}:
+    else
+      words[++last]=$word
+    fi
+  done
+  for ((i = 1; i < last; i++)); do
+    word=\${words[i]}
     # bash makes three words of --output=json.
     [[ $word == = ]] && continue
     if [[ -n $flag && ! ($values == :files && $word == -*) ]]; then
@@ -278,7 +320,7 @@ _podfit() {
       command="$command $word"
     fi
   done
-  current=\${COMP_WORDS[COMP_CWORD]}
+  current=\${words[last]}
   [[ $current == = ]] && current=''
   if [[ $current == -*=* ]]; then
     flag=\${current%%=*}

@@ -12,7 +12,8 @@ export interface CompletionOptions {
 const NOTES = `
 Prints a script. It is made from the commands and flags of this podfit, so make it again after an update. The script asks
 podfit for names of pods, workloads, ScaledObjects, PodResourceAutoscalers and namespaces. podfit takes them from the
-cluster of the line, at most 500 of each kind, and gives up after 1.5 s. It offers nothing that you may not list.
+cluster of the line, at most 500 of each kind, and gives up after 1.5 s. It offers nothing that you may not list. The
+names of contexts come from the kubeconfig.
 
 As a plug-in of kubectl: call the program kubectl-podfit and put it into PATH, and \`kubectl podfit\` is podfit. kubectl
 completes its plug-ins with a program kubectl_complete-podfit in PATH, which \`completion kubectl\` prints.

@@ -34,7 +34,7 @@ export interface FlagSpec {
   readonly isVariadic: boolean;
 }
 
-/** The values that a flag or argument may have; `names` = of objects of the cluster; `any` = only the user can know. */
+/** The values that a flag or argument may have; `names` = of objects of the cluster or contexts of the kubeconfig; `any` = only the user can know. */
 export type Values =
   | { readonly kind: "words"; readonly words: readonly string[] }
   | { readonly kind: "file" | "directory" | "names" | "any" | "none" };
@@ -74,15 +74,21 @@ function toFlag(option: Option): FlagSpec {
   return {
     names: [short, long].filter((name) => name !== undefined && name !== null),
     description: toLine(description),
-    values: isNamespaceFlag(option) ? { kind: "names" } : required || optional ? toValues(option, placeholder) : null,
+    values: findNamed(option) !== null
+      ? { kind: "names" }
+      : required || optional
+      ? toValues(option, placeholder)
+      : null,
     isOptional: optional,
     isVariadic: variadic,
   };
 }
 
-/** Returns whether the value of the flag is the name of a namespace. */
-export function isNamespaceFlag({ long, required }: Option): boolean {
-  return required && /^--([a-z-]+-)?namespace$/.test(long ?? "");
+/** Returns of what the value of the flag is the name; `null` = of nothing that podfit can list. */
+export function findNamed({ long, required }: Option): "namespace" | "context" | null {
+  if (!required) return null;
+  if (long === "--context") return "context";
+  return /^--([a-z-]+-)?namespace$/.test(long ?? "") ? "namespace" : null;
 }
 
 /** Only the placeholder shows that a value is a file. */

@@ -43,6 +43,16 @@ export async function loadServerConfig(sources: ConfigSources, lifetime: Lifetim
   );
 }
 
+/** Returns the names of the contexts that --context may name, in the order of the files. Rejects if no file can be read. */
+export async function listContexts(
+  { kubeconfigPaths = [], kubeconfigVariable = null, defaultPath = null }: Omit<ConfigSources, "context" | "inCluster">,
+): Promise<readonly string[]> {
+  const listed = splitPaths(kubeconfigVariable ?? "");
+  const paths = [kubeconfigPaths, listed, defaultPath === null ? [] : [defaultPath]].find(({ length }) => length > 0);
+  if (paths === undefined) return [];
+  return [...(await loadKubeconfigs(paths, { mustExist: paths !== listed })).contexts.keys()];
+}
+
 export interface ServerConfig {
   /** A file and context, or "in-cluster", for error messages. */
   readonly source: string;

@@ -40,6 +40,8 @@ async function startCluster(): Promise<ClusterRun> {
   return run;
 }
 
+const CONTEXTS = ["prod", "kind-shop", "arn:aws:eks:eu-west-1:1:cluster/shop", "my laptop", "$(reboot)", "-n"];
+
 /** The names, and what was asked of the server. */
 async function complete(line: string, server: Pick<ApiServer, "origin" | "transport" | "namespace">) {
   const asked: string[] = [];
@@ -47,6 +49,10 @@ async function complete(line: string, server: Pick<ApiServer, "origin" | "transp
   const found = await completeNames(line.split(" ").slice(1), {
     program: readProgram(),
     clock: systemClock,
+    listContexts(paths) {
+      asked.push(`contexts of ${paths.join(" ")}`);
+      return Promise.resolve(CONTEXTS);
+    },
     connect(place) {
       places.push([place.kubeconfigPaths, place.context]);
       const transport: ApiServer["transport"] = (request, options) => {
@@ -85,7 +91,9 @@ Deno.test("names are those of the kinds that the command takes, with a kind befo
     ["podfit lint --namespace=sh", ["shop"]],
     ["podfit top --podfit-namespace sh", ["shop"]],
     ["podfit run --namespace sh", ["shop"]],
-    ["podfit explain --context ", []],
+    ["podfit explain --context ", ["arn:aws:eks:eu-west-1:1:cluster/shop", "kind-shop", "prod"]],
+    ["podfit run --context=k", ["kind-shop"]],
+    ["podfit top --context arn:aws:e", ["arn:aws:eks:eu-west-1:1:cluster/shop"]],
     ["podfit explain -n shop ", KIND_WORDS],
     ["podfit explain -n default -o json w", ["web", "web-size", "worker-0"]],
     ["podfit explain --url http://127.0.0.1:8081 w", []],
@@ -110,6 +118,7 @@ Deno.test("names are asked for only where some fit, in the namespace and the clu
   assertEquals((await complete("podfit explain -n", server)).asked, []);
   assertEquals((await complete("podfit lint ", server)).asked, []);
   assertEquals((await complete("podfit explain -n ", server)).asked, ["GET /api/v1/namespaces"]);
+  assertEquals((await complete("podfit explain --kubeconfig a --context ", server)).asked, ["contexts of a"]);
 });
 
 Deno.test("a kind that may not be read has no names, and a server that fails has none at all", async () => {
@@ -165,6 +174,7 @@ Deno.test("a cluster that does not answer is given up after 1.5 s, and what was 
     program: readProgram(),
     clock,
     connect: () => Promise.resolve(server),
+    listContexts: () => Promise.resolve([]),
   })
     .then((words) => found = words);
   await clock.advance(1_499);
@@ -178,12 +188,16 @@ Deno.test("a cluster that does not answer is given up after 1.5 s, and what was 
     program: readProgram(),
     clock,
     connect: () => new Promise(() => {}),
+    listContexts: () => Promise.resolve([]),
   })
     .then((words) => found = words);
   await clock.advance(1_500);
   await opening;
   assertEquals(found, []);
 });
+
+/** As `aws eks update-kubeconfig` names it. */
+const EKS_CONTEXT = "arn:aws:eks:eu-west-1:1234:cluster/shop";
 
 /** A folder with `podfit` for a shell's PATH, and the kubeconfig of a cluster that has one pod and namespace `shop`. */
 async function withPodfit(work: (env: Readonly<Record<string, string>>) => Promise<void>): Promise<void> {
@@ -194,12 +208,15 @@ async function withPodfit(work: (env: Readonly<Record<string, string>>) => Promi
   const folder = await Deno.makeTempDir();
   const root = new URL("../../../", import.meta.url).pathname;
   try {
+    const contexts = ["shop", EKS_CONTEXT].map((name) => ({ name, context: { cluster: "one", user: "one" } }));
+    const others = { apiVersion: "v1", kind: "Config", contexts };
     await Deno.writeTextFile(`${folder}/config`, cluster.kubeconfig());
+    await Deno.writeTextFile(`${folder}/others`, JSON.stringify(others));
     const run = `cd '${root}' && exec '${Deno.execPath()}' run --quiet -P=start main.ts "$@"`;
     await Deno.writeTextFile(`${folder}/podfit`, `#!/bin/sh\n${run}\n`, { mode: 0o755 });
     await work({
       PATH: `${folder}:${Deno.env.get("PATH")}`,
-      KUBECONFIG: `${folder}/config`,
+      KUBECONFIG: `${folder}/config:${folder}/others`,
       DENO_DIR: Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`,
       DENO_NO_UPDATE_CHECK: "1",
     });
@@ -212,13 +229,25 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
   const ask = { bash: completeInBash, zsh: completeInZsh, fish: completeInFish }[shell];
   await shellTest(shell, `${shell} completes names of the cluster, and says nothing where there is none`, async () => {
     await withPodfit(async (env) => {
-      const lines = ["podfit explain wo", "podfit explain pod/w", "podfit top -n sh", "podfit top --namespace=sh"];
+      const lines = [
+        "podfit explain wo",
+        "podfit explain pod/w",
+        "podfit top -n sh",
+        "podfit top --namespace=sh",
+        "podfit top --context sh",
+        "podfit top --context=ar",
+        "podfit top --context arn:aws:e",
+      ];
       const found = await ask(lines, env);
       assertEquals(lines.map((line) => found[line]?.map((word) => word.replace(/^--\w+=/, ""))), [
         ["worker-0"],
         ["pod/worker-0"],
         ["shop"],
         ["shop"],
+        ["shop"],
+        [EKS_CONTEXT],
+        // bash replaces what follows the last colon.
+        [shell === "bash" ? "eks:eu-west-1:1234:cluster/shop" : EKS_CONTEXT],
       ]);
       // runShell() fails where anything comes to stderr.
       const dead = await ask(["podfit explain wo"], { ...env, KUBECONFIG: "/nowhere/config" });
