@@ -13,6 +13,7 @@ import { formatTime } from "../../units/time.ts";
 import type { JsonObject } from "../json.ts";
 import type { KubeletEvent } from "../model/event.ts";
 import type { NodeState, PodStatus } from "../model/state.ts";
+import { formatSummary } from "../model/summary.ts";
 import { createObjectsClient, findErrorCode, type ObjectsClient } from "../objects_client.ts";
 import { Machine, type Share } from "./machine.ts";
 import { keepRegistered, type NodeOptions } from "./register.ts";
@@ -260,8 +261,16 @@ const TEXT = { "content-type": "text/plain; charset=utf-8" };
 const ANSWERS: KubeletAnswers = {
   "/healthz": () => new Response("ok", { headers: TEXT }),
   "/pods": ({ pods }) => Response.json({ kind: "PodList", apiVersion: "v1", metadata: {}, items: pods }),
-  "/stats/summary": (machine) => Response.json(machine.computeSummary()),
+  "/stats/summary": (machine) => {
+    const bytes = new TextEncoder().encode(formatSummary(machine.computeSummary()));
+    // Without a length, as Go sends what does not fit into its buffer: HTTP/1.1 then sends it in chunks.
+    const body = bytes.length > BUFFER_BYTES ? ReadableStream.from([bytes]) : bytes;
+    return new Response(body, { headers: { "content-type": "application/json" } });
+  },
 };
+
+/** Of Go's net/http, for one answer. */
+const BUFFER_BYTES = 2048;
 
 /** Where events are written, and in whose name. */
 interface EventWriterOptions {

@@ -11,16 +11,39 @@ import type { ContainerState, NodeState, PodState } from "./state.ts";
 
 /** `now`: not before the state's own time; what passed since is taken to have gone on as before. */
 export function computeSummary(state: NodeState, now: number): Summary {
-  const { config, meter } = state;
+  const { config, meter, startedAt } = state;
   const pods = state.pods.flatMap((pod) => toPodStats(pod, { state, now }));
-  return {
-    node: {
-      nodeName: config.name,
-      cpu: toCpu(meter.sample, state.startedAt),
-      memory: toMemory(meter.sample, { startedAt: state.startedAt, limit: config.memoryBytes }),
-    },
-    pods: shuffle(pods, ({ podRef }) => [config.seed, now, podRef?.uid ?? ""]),
+  const usage = {
+    startTime: formatTime(startedAt),
+    ...toUsage(meter.sample, { startedAt, limit: config.memoryBytes, psi: null }),
   };
+  const node = {
+    nodeName: config.name,
+    // All pods, which the model does not distinguish from the node.
+    systemContainers: [{ name: "pods", ...usage }],
+    ...usage,
+    memory: { ...usage.memory, pageFaults: NODE_PAGE_FAULTS },
+    swap: { time: usage.cpu.time, swapAvailableBytes: 0, swapUsageBytes: 0 },
+  };
+  return { node, pods: shuffle(pods, ({ podRef }) => [config.seed, now, podRef?.uid ?? ""]) };
+}
+
+/** The text that a kubelet sends: a line for each field, indented by one space for each level. */
+export function formatSummary(summary: Summary): string {
+  return JSON.stringify(summary, null, 1);
+}
+
+/** Those of a node (recorded). Its pods' cgroups have none. */
+const NODE_PAGE_FAULTS = 49_910;
+
+/** Fields that a kubelet sends and podfit does not read. */
+interface UnreadStats {
+  readonly memory: MemoryStats & {
+    readonly pageFaults: number;
+    readonly majorPageFaults: number;
+    readonly psi?: PsiStats;
+  };
+  readonly swap: { readonly time?: string; readonly swapAvailableBytes?: number; readonly swapUsageBytes: number };
 }
 
 interface Reading {
@@ -37,7 +60,7 @@ const FIRST_RATE_MS = 1000;
 /** cAdvisor takes the time before it reads, so its first sample may be stamped before the last fresh one. */
 const STAMP_MS = [0, 30] as const;
 
-function toPodStats(pod: PodState, reading: Reading): readonly PodStats[] {
+function toPodStats(pod: PodState, reading: Reading): readonly (PodStats & UnreadStats)[] {
   const { spec, life, meter } = pod;
   const { config } = reading.state;
   const containers = life.containers.flatMap((one) => toContainerStats(pod, one, reading));
@@ -46,11 +69,11 @@ function toPodStats(pod: PodState, reading: Reading): readonly PodStats[] {
     podRef: { name: spec.name, namespace: spec.namespace, uid: spec.uid },
     startTime: formatTime(life.seenAt),
     containers: shuffle(containers, ({ name }) => [config.seed, reading.now, spec.uid, name ?? ""]),
-    cpu: {
-      ...toCpu(meter.sample, meter.startedAt),
-      psi: toPsi(config.hasPsi ? meter.sample?.psi ?? null : null, "us"),
-    },
-    memory: toMemory(meter.sample, { startedAt: meter.startedAt, limit: life.cgroup.memoryLimit }),
+    ...toUsage(meter.sample, {
+      startedAt: meter.startedAt,
+      limit: life.cgroup.memoryLimit,
+      psi: config.hasPsi ? meter.sample?.psi ?? null : null,
+    }),
   }];
 }
 
@@ -58,7 +81,7 @@ function toContainerStats(
   pod: PodState,
   container: ContainerState,
   { state, now }: Reading,
-): readonly ContainerStats[] {
+): readonly (ContainerStats & UnreadStats)[] {
   const { name, run, actual, instances } = container;
   const key = [state.config.seed, pod.spec.uid, name, instances];
   if (run.kind === "exited" && !run.isRestart) {
@@ -106,9 +129,10 @@ interface Numbers extends Omit<Sample, "at"> {
 
 const ZEROS = { cpuNs: 0, nanoCores: 0, psi: NO_PRESSURE, workingSetBytes: 0, usageBytes: 0 };
 
-function toContainer(name: string, startedAt: number, numbers: Numbers): ContainerStats {
+function toContainer(name: string, startedAt: number, numbers: Numbers): ContainerStats & UnreadStats {
   const time = formatTime(numbers.time);
   const { availableBytes, usageBytes, workingSetBytes } = numbers;
+  const hasPsi = numbers.cpuPsi !== undefined && numbers.cpuPsi !== null;
   return {
     name,
     startTime: formatTime(startedAt),
@@ -116,7 +140,7 @@ function toContainer(name: string, startedAt: number, numbers: Numbers): Contain
       time,
       ...(numbers.isFirst === true ? {} : { usageNanoCores: numbers.nanoCores }),
       usageCoreNanoSeconds: numbers.cpuNs,
-      ...(numbers.cpuPsi === undefined || numbers.cpuPsi === null ? {} : { psi: numbers.cpuPsi }),
+      ...(hasPsi ? { psi: numbers.cpuPsi } : {}),
     },
     memory: {
       time,
@@ -124,30 +148,48 @@ function toContainer(name: string, startedAt: number, numbers: Numbers): Contain
       usageBytes,
       workingSetBytes,
       rssBytes: workingSetBytes,
+      pageFaults: workingSetBytes === 0 ? 0 : START_PAGE_FAULTS + Math.ceil(workingSetBytes / PAGE_BYTES),
+      majorPageFaults: 0,
+      ...(hasPsi ? { psi: NO_PSI } : {}),
     },
+    swap: { time, ...(availableBytes === undefined ? {} : { swapAvailableBytes: 0 }), swapUsageBytes: 0 },
   };
 }
+
+const PAGE_BYTES = 4096;
+
+/** In addition to one for each page that it holds: 800 to 1,000 were recorded. */
+const START_PAGE_FAULTS = 850;
 
 /** The figures of a pod or the node, which are zeros from its start until it is first read. */
-function toCpu(sample: Sample | null, startedAt: number): CpuStats {
-  return {
-    time: formatTime(sample?.at ?? startedAt),
-    usageNanoCores: sample?.nanoCores ?? 0,
-    usageCoreNanoSeconds: sample?.cpuNs ?? 0,
-  };
-}
-
-function toMemory(
+function toUsage(
   sample: Sample | null,
-  { startedAt, limit }: { readonly startedAt: number; readonly limit: number | null },
-): MemoryStats {
+  { startedAt, limit, psi }: {
+    readonly startedAt: number;
+    readonly limit: number | null;
+    readonly psi: CpuPressure | null;
+  },
+): UnreadStats & { readonly cpu: CpuStats } {
+  const time = formatTime(sample?.at ?? startedAt);
   const workingSetBytes = sample?.workingSetBytes ?? 0;
   return {
-    time: formatTime(sample?.at ?? startedAt),
-    ...(limit === null ? {} : { availableBytes: Math.max(0, limit - workingSetBytes) }),
-    usageBytes: sample?.usageBytes ?? 0,
-    workingSetBytes,
-    rssBytes: workingSetBytes,
+    cpu: {
+      time,
+      usageNanoCores: sample?.nanoCores ?? 0,
+      usageCoreNanoSeconds: sample?.cpuNs ?? 0,
+      psi: toPsi(psi, "us"),
+    },
+    memory: {
+      time,
+      ...(limit === null ? {} : { availableBytes: Math.max(0, limit - workingSetBytes) }),
+      usageBytes: sample?.usageBytes ?? 0,
+      workingSetBytes,
+      rssBytes: workingSetBytes,
+      pageFaults: 0,
+      majorPageFaults: 0,
+      psi: NO_PSI,
+    },
+    swap: { time, swapUsageBytes: 0 },
   };
 }
 
@@ -157,7 +199,7 @@ function shuffle<T>(list: readonly T[], key: (one: T) => readonly (string | numb
 
 /** `null` = cgroup v1, of which cAdvisor makes zeros (recorded). */
 function toPsi(pressure: CpuPressure | null, unit: "us" | "ns"): PsiStats {
-  if (pressure === null) return { full: ZERO_PSI, some: ZERO_PSI };
+  if (pressure === null) return NO_PSI;
   const { fullNs } = pressure;
   const toTotal = (ns: number) => unit === "us" ? Math.floor(ns / 1000) : ns;
   const data = {
@@ -169,6 +211,8 @@ function toPsi(pressure: CpuPressure | null, unit: "us" | "ns"): PsiStats {
 }
 
 const ZERO_PSI = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
+
+const NO_PSI: PsiStats = { full: ZERO_PSI, some: ZERO_PSI };
 
 /** Every process has waited a little while it started. */
 const START_NS = 500_000;

@@ -2,6 +2,8 @@
 import { assertEquals, assertMatch } from "#assert";
 import { reviewAccess } from "../../support/embedded/kubelet_access.ts";
 import { createObjectsClient } from "../../../lib/embedded/objects_client.ts";
+import { LOAD_IMAGE } from "../../../lib/embedded/kubelet/loads.ts";
+import type { Json } from "../../support/api_objects.ts";
 import { KubeletRun } from "../../support/kubelet_run.ts";
 import { ORIGIN } from "../../support/sim_server.ts";
 import { parseSummary } from "../../../lib/usage/kubelet/parse_summary.ts";
@@ -79,3 +81,27 @@ Deno.test("C54 a kubelet asks its API server who comes and what they may, and re
   assertEquals(await ask("/stats/summary", "none"), [403, `Forbidden (${user}, subresource(s)=[stats])`]);
   assertEquals(await ask("/pods", "none"), [403, `Forbidden (${user}, subresource(s)=[pods proxy])`]);
 });
+
+Deno.test("a kubelet writes summaries as a real one: its fields in its order, a line each, without a length", async () => {
+  await using run = new KubeletRun();
+  const resources = { requests: { cpu: "100m", memory: "64Mi" }, limits: { cpu: "500m", memory: "128Mi" } };
+  await run.create("web", { containers: [{ name: "main", image: LOAD_IMAGE, resources }] });
+  // Until the readings are cAdvisor's, as those of the recorded node are.
+  await run.advance(60);
+  const answer = await run.ask("/stats/summary?only_cpu_and_memory=true");
+  const text = await answer.text();
+  const recorded = await Deno.readTextFile(new URL("../../testdata/summary/cadvisor.json", import.meta.url));
+  assertEquals(listFields(text), listFields(recorded));
+  assertEquals(text, JSON.stringify(JSON.parse(text), null, 1));
+  assertEquals([answer.headers.get("content-type"), answer.headers.get("content-length")], ["application/json", null]);
+});
+
+/** The lines of the node and of the first pod with its first container, without values. */
+function listFields(text: string): readonly string[] {
+  const { node, pods: [pod] } = JSON.parse(text);
+  const [container] = pod.containers.filter(({ memory }: Json) => memory.availableBytes !== undefined);
+  // The recorded pod has containers without a limit, so it has none itself.
+  const { availableBytes: _, ...memory } = pod.memory;
+  const one = { ...pod, memory, containers: [container] };
+  return JSON.stringify({ node, pods: [one] }, null, 1).split("\n").map((line) => line.replace(/: [^{[].*/, ""));
+}

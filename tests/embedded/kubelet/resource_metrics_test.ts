@@ -1,6 +1,6 @@
 /** `/metrics/resource`: the summary's numbers in the text that metrics-server reads of a real kubelet. */
 import { assertEquals } from "#assert";
-import { writeResourceMetrics } from "../../support/embedded/resource_metrics.ts";
+import { compressMetrics, writeResourceMetrics } from "../../support/embedded/resource_metrics.ts";
 import { KubeletRun, load } from "../../support/kubelet_run.ts";
 
 const TIME = "2026-11-20T11:00:05Z";
@@ -64,4 +64,20 @@ Deno.test("a kubelet answers /metrics/resource with what its summary says at the
   const [, seconds, at] = read("container_cpu_usage_seconds_total") ?? [];
   assertEquals([Number(seconds), Number(at)], [cpu.usageCoreNanoSeconds / 1e9, Date.parse(cpu.time)]);
   assertEquals(Number(read("container_memory_working_set_bytes")?.[1]), memory.workingSetBytes);
+});
+
+Deno.test("compressMetrics() compresses this page alone, and only for clients that accept gzip", async () => {
+  await using run = new KubeletRun();
+  await run.advance(5);
+  const ask = async (path: string, accepted: string) => {
+    const headers = new Headers({ "accept-encoding": accepted });
+    const answer = compressMetrics(await run.ask(path), headers);
+    return { encoding: answer.headers.get("content-encoding"), bytes: await answer.bytes() };
+  };
+  const plain = await ask("/metrics/resource", "identity");
+  const packed = await ask("/metrics/resource", "gzip");
+  assertEquals([plain.encoding, packed.encoding], [null, "gzip"]);
+  const unpacked = new Blob([packed.bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  assertEquals(await new Response(unpacked).bytes(), plain.bytes);
+  assertEquals((await ask("/stats/summary", "gzip, br")).encoding, null);
 });

@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "#assert";
 import type { ContainerStats } from "../../../lib/api/summary.ts";
 import { computeSummary } from "../../../lib/embedded/model/summary.ts";
+import type { Json } from "../../support/api_objects.ts";
 import { constant, MI, ModelRun, SECOND } from "../../support/model_run.ts";
 
 const SIZE = { requests: { cpu: "100m", memory: "32Mi" }, limits: { cpu: "500m", memory: "64Mi" } };
@@ -106,12 +107,16 @@ Deno.test("computeSummary() shows an exited process once as zeros with its old s
   const polls = poll(run, 100, 60).map(({ stats }) => stats);
   const zeros = polls.filter((stats) => stats?.memory?.usageBytes === 0);
   assert(zeros.length >= 3 && zeros[0]?.startTime === startTime);
-  assertEquals(zeros[0], {
+  const time = zeros[0]?.cpu?.time ?? "";
+  const memory = { availableBytes: 0, usageBytes: 0, workingSetBytes: 0, rssBytes: 0 };
+  const whole: Json = {
     name: "main",
     startTime: startTime ?? "",
-    cpu: { time: zeros[0]?.cpu?.time ?? "", usageNanoCores: 0, usageCoreNanoSeconds: 0 },
-    memory: { time: zeros[0]?.cpu?.time ?? "", availableBytes: 0, usageBytes: 0, workingSetBytes: 0, rssBytes: 0 },
-  });
+    cpu: { time, usageNanoCores: 0, usageCoreNanoSeconds: 0 },
+    memory: { time, ...memory, pageFaults: 0, majorPageFaults: 0 },
+    swap: { time, swapAvailableBytes: 0, swapUsageBytes: 0 },
+  };
+  assertEquals(zeros[0], whole);
   // In back-off.
   assertEquals(polls.at(-1), undefined);
   assertEquals(computeSummary(run.state, run.state.at).pods, []);

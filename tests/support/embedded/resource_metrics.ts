@@ -32,6 +32,15 @@ export const RESOURCE_METRICS: KubeletAnswers = {
     }),
 };
 
+/** A kubelet compresses this page for clients that accept gzip, as metrics-server does, and no other page. */
+export function compressMetrics(answer: Response, asked: Headers): Response {
+  const isMetrics = answer.headers.get("content-type") === RESOURCE_METRICS_TYPE;
+  if (!isMetrics || answer.body === null || !/\bgzip\b/.test(asked.get("accept-encoding") ?? "")) return answer;
+  const headers = new Headers(answer.headers);
+  headers.set("content-encoding", "gzip");
+  return new Response(answer.body.pipeThrough(new CompressionStream("gzip")), { headers });
+}
+
 const FAMILIES = {
   container_cpu_usage_seconds_total: {
     help: "[STABLE] Cumulative cpu time consumed by the container in core-seconds",

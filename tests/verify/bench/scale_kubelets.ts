@@ -4,6 +4,7 @@
  */
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { ADMIT_ALL, createAnswer } from "../../../lib/embedded/kubelet/kubelet.ts";
+import { compressMetrics, RESOURCE_METRICS } from "../../support/embedded/resource_metrics.ts";
 import { nodeConfig, readTemplate, startMachine, type World } from "./scale_world.ts";
 import { hearMessages, say } from "./scale_worker.ts";
 
@@ -13,9 +14,11 @@ const template = await readTemplate();
 const now = () => systemClock.now();
 const servers = Array.from({ length: world.nodes }, (_, node) => {
   const machine = startMachine(world, { node, template, now });
-  const answer = createAnswer({ name: nodeConfig(node).name, machine, now, checkAccess: ADMIT_ALL });
+  const { name } = nodeConfig(node);
+  const answer = createAnswer({ name, machine, now, checkAccess: ADMIT_ALL, answers: RESOURCE_METRICS });
   // Not the request itself, whose signal also aborts when all is well.
-  const handle = ({ url, method, headers }: Request) => answer(new Request(url, { method, headers }));
+  const handle = async ({ url, method, headers }: Request) =>
+    compressMetrics(await answer(new Request(url, { method, headers })), headers);
   return Deno.serve({ hostname: "127.0.0.1", port: 0, cert, key, onListen() {} }, handle);
 });
 await say({ ports: servers.map(({ addr }) => addr.port) });

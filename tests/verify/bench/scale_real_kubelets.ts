@@ -5,6 +5,7 @@
 import { connect } from "../../../lib/kube/http_transport.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { createKubelet, type Kubelet } from "../../../lib/embedded/kubelet/kubelet.ts";
+import { compressMetrics, RESOURCE_METRICS } from "../../support/embedded/resource_metrics.ts";
 import { nodeConfig, type World } from "./scale_world.ts";
 import { hearMessages, say } from "./scale_worker.ts";
 
@@ -21,7 +22,8 @@ await using server = await connect({ version: "bench", kubeconfigPaths: [kubecon
 const ending = new AbortController();
 const nodes = Array.from({ length: world.nodes }, (_, index) => {
   // Not the request itself, whose signal also aborts when all is well.
-  const handle = ({ url, method, headers }: Request) => kubelet.handle(new Request(url, { method, headers }));
+  const handle = async ({ url, method, headers }: Request) =>
+    compressMetrics(await kubelet.handle(new Request(url, { method, headers })), headers);
   const http = Deno.serve({ hostname: "127.0.0.1", port: 0, cert, key, onListen() {} }, handle);
   const taints = [{ key: "podfit.dev/hollow", effect: "NoSchedule" as const }];
   const kubelet: Kubelet = createKubelet({
@@ -29,6 +31,7 @@ const nodes = Array.from({ length: world.nodes }, (_, index) => {
     clock: systemClock,
     random: Math.random,
     node: { config: nodeConfig(index), port: http.addr.port, taints },
+    answers: RESOURCE_METRICS,
   });
   return { http, running: kubelet.run(ending.signal) };
 });
