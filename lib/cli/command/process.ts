@@ -74,6 +74,14 @@ export function describeFileError(error: unknown): string {
     : toStartError(error).message;
 }
 
+/** Returns why a file that the user named cannot be written. `instead`: a way that needs no right to write. */
+export function toWriteError(path: string, cause: unknown, instead: string): StartError {
+  const why = cause instanceof Deno.errors.NotCapable
+    ? `Deno does not let it write there; start it with --allow-write=${path} before main.ts, or ${instead}`
+    : toStartError(cause).message;
+  return new StartError(`Cannot write "${path}": ${why}`, { cause });
+}
+
 const MAX_LINE_LENGTH = 600;
 
 /** Servers write several lines of any length. Deno appends the system call and the path, which the message has already. */

@@ -2,7 +2,7 @@
 import { type Clock, systemClock } from "../../runtime/clock.ts";
 import { abortable } from "../../runtime/tasks.ts";
 import { escapeUnseen } from "../../runtime/unseen.ts";
-import { StartError, toStartError } from "../command/process.ts";
+import { toWriteError } from "../command/process.ts";
 import { type Access, withAccess } from "../connection/podfits.ts";
 import { askUntilAnswered, type DebugListener, type DebugQuery, readTexts } from "../connection/records.ts";
 import { writeError, writeOutput } from "../terminal/output.ts";
@@ -103,10 +103,6 @@ async function create(path: string): Promise<Deno.FsFile> {
   try {
     return await Deno.create(path);
   } catch (cause) {
-    if (!(cause instanceof Deno.errors.NotCapable)) {
-      throw new StartError(`Cannot write "${path}": ${toStartError(cause).message}`, { cause });
-    }
-    const how = `start it with --allow-write=${path} before main.ts, or leave -o out and write > ${path}`;
-    throw new StartError(`Cannot write "${path}": Deno does not let it write there; ${how}`, { cause });
+    throw toWriteError(path, cause, `leave -o out and write > ${path}`);
   }
 }

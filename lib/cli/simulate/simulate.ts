@@ -7,7 +7,7 @@ import { listResourceTriggers, type ScaledObjectFacts } from "../../model/scaled
 import type { NamedLoad } from "../../simulate/load.ts";
 import { simulate as runSimulation, type Simulation } from "../../simulate/simulate.ts";
 import { RESOURCES } from "../../units/resources.ts";
-import { EXIT, StartError, toStartError, VERSION } from "../command/process.ts";
+import { EXIT, StartError, toWriteError, VERSION } from "../command/process.ts";
 import {
   findUnknown,
   listUnknown,
@@ -90,10 +90,11 @@ async function simulateObjects(options: SimulateOptions, { given, others }: Pars
   });
   progress.show("");
   const ranked = options.sweep === null ? [] : await sweep(options, { objects: given, named, seconds });
-  await writeHtml(options, comparisons, ranked);
   const { output } = options;
   if (isData(output)) writeData(toSimulationData(comparisons, ranked, options.seed), output, 2);
   else writeOutput(`${formatComparisons(comparisons)}\n${ranked.length === 0 ? "" : `${formatRanked(ranked)}`}`);
+  // Last: a file that cannot be written must not cost the result of minutes.
+  await writeHtml(options, comparisons, ranked);
   return EXIT.ok;
 }
 
@@ -178,7 +179,7 @@ async function writeHtml(
   try {
     await Deno.writeTextFile(html, formatHtml({ title, about, runs, candidates, unknown }));
   } catch (error) {
-    throw toStartError(new Error(`Cannot write "${html}": ${error instanceof Error ? error.message : error}`));
+    throw toWriteError(html, error, "use the program podfit of a release");
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import type { ApiServer } from "../../kube/transport.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
-import { EXIT, listenForSignals, StartError, toStartError } from "../command/process.ts";
+import { EXIT, listenForSignals, StartError, toStartError, toWriteError } from "../command/process.ts";
 import { connectTo, openUsage } from "../connection/api_server.ts";
 import { openPrometheus } from "../loads/loads.ts";
 import { formatCount } from "../terminal/numbers.ts";
@@ -159,6 +159,6 @@ async function write(manifests: string, path: string | null): Promise<void> {
   try {
     await Deno.writeTextFile(path, manifests);
   } catch (error) {
-    throw toStartError(new Error(`Cannot write "${path}": ${error instanceof Error ? error.message : error}`));
+    throw toWriteError(path, error, `leave -o out and write > ${path}`);
   }
 }

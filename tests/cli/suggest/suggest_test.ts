@@ -18,7 +18,7 @@ import { watchKubelets } from "../../../lib/usage/kubelet/watch.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { ClusterRun } from "../../support/cluster_run.ts";
 import { findClosedPort, runPodfit, writeKubeconfig } from "../../support/podfit_process.ts";
-import { DEPLOYMENT, STEP } from "../simulate/files.ts";
+import { autoscaler, DEPLOYMENT, STEP } from "../simulate/files.ts";
 
 const OPTIONS: SuggestOptions = {
   workload: { kind: "deployment", name: "web" },
@@ -64,6 +64,28 @@ Deno.test("suggest() writes a manifest for the container of the workload's manif
     assertEquals(manifest.spec.target, { kind: "deployment", name: "web" });
     assertEquals(lintManifests([{ name: output, text }]).findings, []);
     assertStringIncludes(text.replaceAll("\n# ", " "), `what was seen: ${folder}/step.csv.`);
+  }));
+
+Deno.test("suggest and simulate say what to do where Deno does not let them write a file", () =>
+  withFiles(async (folder) => {
+    const files = ["-f", `${folder}/web.yaml`, "--load", `${folder}/step.csv`];
+    const out = `${folder}/out.yaml`;
+    const suggested = await runPodfit({ args: ["suggest", "deploy/web", ...files, "-o", out] });
+    assertEquals([suggested.code, suggested.complaints], [2, [
+      `podfit: Cannot write "${out}": Deno does not let it write there; start it with --allow-write=${out} before main.ts, ` +
+      `or leave -o out and write > ${out}`,
+    ]]);
+    const html = `${folder}/report.html`;
+    await Deno.writeTextFile(`${folder}/size.yaml`, autoscaler("profile: balanced"));
+    const simulated = await runPodfit({
+      args: ["simulate", ...files, "-f", `${folder}/size.yaml`, "--hours", "0.1", "--html", html],
+    });
+    assertEquals([simulated.code, simulated.complaints], [2, [
+      `podfit: Cannot write "${html}": Deno does not let it write there; start it with --allow-write=${html} before ` +
+      "main.ts, or use the program podfit of a release",
+    ]]);
+    // What was computed is not lost.
+    assertStringIncludes(simulated.stdout, "never resized");
   }));
 
 Deno.test("-n of suggest is the namespace of manifests without one", () =>
