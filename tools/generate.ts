@@ -20,7 +20,7 @@ import {
 import { generatePages } from "./reference/pages.ts";
 
 /** What is kept of each document below `/openapi/v3`. */
-const SOURCES: { readonly [endpoint: string]: Operations } = {
+export const SOURCES: { readonly [endpoint: string]: Operations } = {
   "api/v1": {
     "/api/v1/pods": ["get"],
     "/api/v1/namespaces/{namespace}/pods": ["get"],
@@ -154,6 +154,26 @@ export async function fetchDocuments(): Promise<Map<string, string>> {
   return new Map([[DOCUMENT, JSON.stringify(document, null, 1) + "\n"]]);
 }
 
+/** The text of lib/api/kubernetes.ts without these fields, by schema. */
+export async function generateTypesWithout(fields: Readonly<Record<string, readonly string[]>>): Promise<string> {
+  const document = await readDocument();
+  const schemas = Object.entries(document.components.schemas).map(([name, schema]) => {
+    const properties = Object.entries(schema["properties"] ?? {}).filter(([one]) => !fields[name]?.includes(one));
+    return [
+      name,
+      schema["properties"] === undefined ? schema : { ...schema, properties: Object.fromEntries(properties) },
+    ];
+  });
+  return await toTypes({ ...document, components: { schemas: Object.fromEntries(schemas) } }, NAMED, {
+    source: DOCUMENT,
+  });
+}
+
+/** The OpenAPI document that is committed. */
+export async function readDocument(): Promise<Document> {
+  return JSON.parse(await readText(DOCUMENT));
+}
+
 /** The minor version that the committed document comes from. */
 export async function readMinorVersion(): Promise<string> {
   return (await readDocument()).info.version;
@@ -207,10 +227,6 @@ async function runKubectl(args: readonly string[]): Promise<string> {
   const decoder = new TextDecoder();
   if (!success) throw new Error(`Cannot run "kubectl ${args.join(" ")}": ${decoder.decode(stderr).trim()}`);
   return decoder.decode(stdout);
-}
-
-async function readDocument(): Promise<Document> {
-  return JSON.parse(await readText(DOCUMENT));
 }
 
 function readText(file: string): Promise<string> {

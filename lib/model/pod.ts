@@ -59,7 +59,7 @@ export interface PodFacts {
   readonly containersReadyAt: number | null;
   readonly containers: readonly ContainerFacts[];
   /**
-   * status.resources.limits.memory (1.34 and later): the limit of the pod's own cgroup, bytes; `null` when it has none or it
+   * status.resources.limits.memory (1.36 and later): the limit of the pod's own cgroup, bytes; `null` when it has none or it
    * is not reported.
    */
   readonly memoryLimitBytes: number | null;
