@@ -18,9 +18,12 @@ Deno.test("building a cluster says which step of how many it does, and nothing o
   const folder = await Deno.makeTempDir();
   try {
     await Deno.writeTextFile(`${folder}/go`, GO, { mode: 0o755 });
+    const run = (args: readonly string[], kubernetes: Readonly<Record<string, string>> = {}) => {
+      const home = { PATH: `${folder}:${Deno.env.get("PATH")}`, HOME: folder, CLUSTER_HOME: `${folder}/cluster` };
+      return runWithInput(BUILD, { args: [...args], env: { ...home, ...kubernetes }, stdin: "" });
+    };
     const build = async (...args: readonly string[]) => {
-      const env = { PATH: `${folder}:${Deno.env.get("PATH")}`, HOME: folder, CLUSTER_HOME: `${folder}/cluster` };
-      const { code, stderr } = await runWithInput(BUILD, { args: [...args], env, stdin: "" });
+      const { code, stderr } = await run(args);
       assertEquals(code, 0, stderr);
       return stderr.trimEnd().split("\n");
     };
@@ -34,6 +37,19 @@ Deno.test("building a cluster says which step of how many it does, and nothing o
       ].map((name, index) => `[${index + 1} of 13] ${name}`).concat("[12 of 13] helm", "[13 of 13] metrics-server"),
     );
     assertEquals(await build("helm", "metrics-server"), [""]);
+    const other = await run([], { KUBERNETES: "1.37" });
+    assertEquals(
+      other.stderr.trimEnd().split("\n").map((line) => line.replace(/.*building /, "")),
+      ["apiserver", "controller-manager", "scheduler", "let", "ctl"].map((name) =>
+        `1.37/kube${name.length > 3 ? "-" : ""}${name}`
+      ),
+    );
+    assertEquals((await run([], { KUBERNETES: "1.36" })).stderr, "");
+    const unknown = await run([], { KUBERNETES: "1.30" });
+    assertEquals([unknown.code, unknown.stderr], [
+      2,
+      "build: don't know Kubernetes 1.30: 1.34, 1.35, 1.36 or 1.37\n",
+    ]);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
