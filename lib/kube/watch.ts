@@ -48,8 +48,11 @@ export interface WatchOptions<T> extends Collection {
     readonly begin: () => void;
     readonly add: (object: T) => void;
   };
-  /** Called for every failure before it is retried; with 0 failures for an object that `project` can't read. */
-  readonly onError: (error: Error, consecutiveFailures: number) => void;
+  /**
+   * Called for every failure before it is retried, and awaited; with 0 failures, and not awaited, for an object that
+   * `project` can't read. Must not reject.
+   */
+  readonly onError: (error: Error, consecutiveFailures: number) => void | Promise<void>;
   /**
    * Called when a watch has received nothing since its begin, not even a bookmark, and a list is requested instead.
    * This is not a failure: an API server sends no bookmarks for a kind that has not changed since the server's start.
@@ -68,7 +71,7 @@ export async function* watchList<T>(transport: Transport, options: WatchOptions<
   const { clock, random, signal, relistMs = DEFAULT_RELIST_MS, onCurrent = () => {}, onListing } = options;
   const slice = getLoopSlice(clock);
   // An error about one object is not a failure of the watch.
-  const connection = { ...options, onError: (error: Error) => options.onError(error, 0) };
+  const connection = { ...options, onError: (error: Error) => void options.onError(error, 0) };
   const failureCount = new FailureCount(clock);
   let listing = newListing<T>(options.pageSize);
   let resourceVersion: string | null = null;
@@ -129,7 +132,7 @@ export async function* watchList<T>(transport: Transport, options: WatchOptions<
         resourceVersion = null;
         listing = newListing(options.pageSize);
       }
-      options.onError(error, failures);
+      await options.onError(error, failures);
       const delayMs = backoffMs(failures - 1, { baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random });
       const waitMs = Math.max(delayMs, Math.min(error.retryAfterMs ?? 0, RETRY_AFTER_MAX_MS));
       // Rejects only when the signal aborts, which ends the loop.

@@ -31,7 +31,7 @@ Deno.test("watchList() streams over real HTTP, drops a silent connection there, 
     signal: controller.signal,
     silentMs: 300,
     project: ({ metadata }) => metadata.name,
-    onError: (error) => errors.push(error.message),
+    onError: (error) => void errors.push(error.message),
   });
   for await (const event of watching) {
     events.push(event.kind === "listed" ? "listed" : event.object);

@@ -97,13 +97,20 @@ export class Watches {
       if (isFailing) onTrouble({ kind: "recovered", what: WHAT, subject: path });
       isFailing = false;
     };
-    const onError = (error: Error, failures: number) => {
+    const replaceAll = async (objects: readonly unknown[]) => {
+      const steps = slice.measure(() => source.replaceAll(objects)[Symbol.iterator]());
+      while (slice.measure(() => steps.next()).done !== true) {
+        if (slice.isOver) await slice.wait();
+      }
+    };
+    const onError = async (error: Error, failures: number) => {
       if (source.isOptional === true && isRightMissing(error)) {
         if (isForbidden) return;
         isForbidden = true;
-        source.listing?.begin();
-        for (const _ of source.replaceAll([]));
+        // First, because a list that is half empty must not count as known.
         this.#freshness.forget(source);
+        source.listing?.begin();
+        await replaceAll([]);
         return log.info(`Not watched, because the right is missing: ${source.without ?? "podfit relies on refusals"}`, {
           resource,
           path,
@@ -143,10 +150,7 @@ export class Watches {
       metrics.watchEvent({ resource, type: event.kind });
       if (event.kind === "listed") {
         isForbidden = false;
-        const steps = slice.measure(() => source.replaceAll(event.objects)[Symbol.iterator]());
-        while (slice.measure(() => steps.next()).done !== true) {
-          if (slice.isOver) await slice.wait();
-        }
+        await replaceAll(event.objects);
         recordSync();
         if (!isListed && source.isOptional !== true) {
           log.info("In sync", { resource, path, objects: listed + event.objects.length });

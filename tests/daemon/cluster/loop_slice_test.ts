@@ -82,11 +82,16 @@ async function countParsed(clock: WorkClock, call: () => Promise<void>): Promise
   return longest;
 }
 
-/** Starts an observer whose API server lists these objects. `send` sends events in one chunk. */
+/**
+ * Starts an observer whose API server lists these objects. `send` sends events in one chunk. `forbid` ends the watch of
+ * a path, and refuses all later requests for it.
+ */
 function start(lists: Readonly<Record<string, readonly Json[]>>, clock = new WorkClock()) {
   const streams = new Map<string, ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>>();
+  const forbidden = new Set<string>();
   const transport = (request: Request) => {
     const { pathname, searchParams } = new URL(request.url);
+    if (forbidden.has(pathname)) return Promise.resolve(new Response(null, { status: 403 }));
     if (searchParams.get("watch") === null) {
       const items = lists[pathname] ?? [];
       return Promise.resolve(Response.json({ metadata: { resourceVersion: "1" }, items }));
@@ -139,6 +144,11 @@ function start(lists: Readonly<Record<string, readonly Json[]>>, clock = new Wor
     send(path: string, events: readonly Json[]) {
       const text = events.map((event) => `${JSON.stringify(event)}\n`).join("");
       streams.get(path)?.enqueue(new TextEncoder().encode(text));
+    },
+    async forbid(path: string) {
+      forbidden.add(path);
+      streams.get(path)?.error(new Error("the right was removed"));
+      await clock.advance(60_000);
     },
     async [Symbol.asyncDispose]() {
       ending.abort();
@@ -244,6 +254,28 @@ for (const [name, { path, objects, isKnown, mostInTurn }] of Object.entries(LIST
     assert(most <= mostInTurn, `${most} in one turn`);
   });
 }
+
+Deno.test("100 resource quotas whose right is removed leave in many turns of the event loop", async () => {
+  const clock = new StepClock();
+  const quotas = LISTS["100 resource quotas"];
+  assert(quotas !== undefined);
+  await using run = start({ [quotas.path]: quotas.objects }, clock);
+  await run.settle();
+  const countKnown = () => quotas.objects.filter((_, index) => quotas.isKnown(run.observer, index)).length;
+  let known = countKnown();
+  assertEquals(known, 100);
+  let most = 0;
+  clock.beforeTurn = () => {
+    const before = known;
+    known = countKnown();
+    most = Math.max(most, before - known);
+  };
+  await run.forbid(quotas.path);
+  await run.settle();
+  clock.beforeTurn();
+  assertEquals(known, 0);
+  assert(most <= quotas.mostInTurn, `${most} in one turn`);
+});
 
 /** Nearly 1.5 MiB, the most that an API server takes. */
 const ENV = range(14_000, (index) => ({ name: `NAME_${index}`, value: "x".repeat(70) }));

@@ -31,7 +31,7 @@ function follow(sim: SimServer, query: { fieldSelector?: string; pageSize?: numb
       signal: ending.signal,
       ...query,
       project: ({ metadata }: KubeObject) => metadata.name,
-      onError: (error) => errors.push(error.message),
+      onError: (error) => void errors.push(error.message),
     });
     for await (const event of events) {
       seen.push(event.kind === "listed" ? `listed ${event.objects.join(" ")}` : `${event.kind} ${event.object}`);
