@@ -41,7 +41,10 @@ export interface LimitedOptions {
   readonly memoryBytes?: number;
 }
 
-/** What it has used since its start. */
+/**
+ * What it has used since its start. In a cgroup its peak of memory is what the kernel counts against the limit, which is
+ * less than what is resident: pages of Deno's own file belong to whoever read them first.
+ */
 export interface LimitedUsage extends ProcessUsage {
   /** For how long its main thread could have run, and had no CPU: others had it, or its own limit was used up. */
   readonly waitedSeconds: number;
@@ -95,7 +98,7 @@ export async function startLimited({ args, env, memoryBytes }: LimitedOptions): 
   return {
     child,
     bound: group.bound,
-    readUsage: () => isOver ? Promise.resolve(null) : readUsage(child.pid),
+    readUsage: () => isOver ? Promise.resolve(null) : readUsage(child.pid, group.memoryFolder),
     async [Symbol.asyncDispose]() {
       if (!isOver) child.kill("SIGKILL");
       await over;
@@ -172,6 +175,11 @@ class Group {
       : `${mib} by a look at its memory each 100 ms, and one CPU of the machine by taskset`;
   }
 
+  /** `null` without a cgroup. */
+  get memoryFolder(): string | null {
+    return this.#folders[0] ?? null;
+  }
+
   /** What a shell does before it becomes the process whose command line it was given. */
   get prelude(): string {
     const enter = this.#folders.map((folder) => `echo $$ > '${folder}/cgroup.procs' && `).join("");
@@ -217,12 +225,14 @@ async function runShell(script: string, args: readonly string[]): Promise<string
   return code === 0 ? new TextDecoder().decode(stdout) : null;
 }
 
-/** Returns what a process has used since its start; `null` once it has ended. */
-export async function readUsage(pid: number): Promise<LimitedUsage | null> {
-  const paths = [`/proc/${pid}/stat`, `/proc/${pid}/status`, `/proc/${pid}/schedstat`];
+/** Returns what a process has used since its start; `null` once it has ended. `memoryFolder`: its cgroup's. */
+export async function readUsage(pid: number, memoryFolder: string | null = null): Promise<LimitedUsage | null> {
+  const charged = memoryFolder === null ? [] : [`${memoryFolder}/memory.max_usage_in_bytes`];
+  const paths = [`/proc/${pid}/stat`, `/proc/${pid}/status`, ...charged, `/proc/${pid}/schedstat`];
   const text = await runShell('cat "$@"', paths);
   // A process that has ended, and is not yet waited for, has no memory.
   if (text === null || !text.includes("VmHWM")) return null;
-  const waitedNs = Number(text.trimEnd().split("\n").at(-1)?.split(" ")[1]);
-  return { ...parseUsage(text), waitedSeconds: waitedNs / 1e9 };
+  const [bytes, times] = text.trimEnd().split("\n").slice(-2);
+  const usage = { ...parseUsage(text), waitedSeconds: Number(times?.split(" ")[1]) / 1e9 };
+  return memoryFolder === null ? usage : { ...usage, peakMiB: Number(bytes) / 2 ** 20 };
 }

@@ -55,7 +55,7 @@ The goals:
 
 - Reactions take at most twice as long as without a neighbour.
 - podfit's event loop is never blocked for 100 ms.
-- Memory stays below the limit.
+- Memory, as the kernel counts it against the limit, stays below the limit.
 - podfit does not end, keeps its Lease, and answers each probe within a second.
 - Another podfit can start.
 
