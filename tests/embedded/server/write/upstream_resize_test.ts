@@ -17,7 +17,7 @@ interface Validated {
 }
 
 const { cases: VALIDATED, base: BASE } = JSON.parse(
-  await Deno.readTextFile(new URL("../../../testdata/refusals/validate_pod_resize.json", import.meta.url)),
+  await Deno.readTextFile(new URL("../../../testdata/validate_pod_resize.json", import.meta.url)),
 ) as { readonly cases: readonly Validated[]; readonly base: { readonly container: Json; readonly spec: Json } };
 
 /** A pod of the table, with what all of its pods have. */
