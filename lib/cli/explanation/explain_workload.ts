@@ -134,11 +134,20 @@ export function explainWorkload(
   };
 }
 
-/** Next to KEDA, podfit's conditions have names of their own. */
+/**
+ * Next to KEDA, podfit's conditions have names of their own. KEDA's words for an HPA that it deleted, and for a pause
+ * that is not podfit's, would mislead: of these only what podfit found itself is shown.
+ */
 function listConditions(facts: ScaledObjectFacts, state: ReplicasState): WorkloadExplanation["conditions"] {
-  if (facts.adoption === null) return state.conditions;
-  const { Ready: _ready, Active: _active, Fallback: _fallback, ...others } = state.conditions;
-  return { ...parseConditions(toScaledObjectStatus(facts, state), OWN_CONDITION_TYPES), ...others };
+  const { adoption } = facts;
+  if (adoption === null) return state.conditions;
+  const { Ready: _ready, Active: _active, Fallback: _fallback, Paused, HPAActive, ...others } = state.conditions;
+  return {
+    ...parseConditions(toScaledObjectStatus(facts, state), OWN_CONDITION_TYPES),
+    ...(Paused?.status === "True" && { Paused }),
+    ...(HPAActive?.status === "False" && adoption.isKedaPaused && { HPAActive }),
+    ...others,
+  };
 }
 
 function explainKeda({ adoption, scaledObject }: ScaledObjectFacts): KedaExplanation | null {
@@ -205,9 +214,19 @@ function summarizeContainer({ name, sides, resizedAt, decision }: ContainerExpla
   return `${name} ${sizes.join(", ")}; ${resized}; ${decision.reason}: ${decision.message}`;
 }
 
-interface ReplicaNeedsInput
-  extends
-    Pick<WorkloadExplanation, "now" | "replicas" | "need" | "reason" | "behavior" | "minReplicas" | "maxReplicas"> {
+interface ReplicaNeedsInput extends
+  Pick<
+    WorkloadExplanation,
+    | "now"
+    | "replicas"
+    | "need"
+    | "reason"
+    | "behavior"
+    | "minReplicas"
+    | "maxReplicas"
+    | "idleReplicas"
+    | "triggers"
+  > {
   readonly state: ReplicasState;
   readonly cooldownMs: number;
 }
@@ -240,15 +259,42 @@ function listReplicaNeeds(facts: ReplicaNeedsInput): readonly string[] {
     case "VerticalUp":
       return ["usage of pods at their CPU limit says too little: their limits go up first"];
     case "WithinTolerance":
-      return [
-        "a trigger's value would have to leave its target by more than the tolerance (10 % unless behavior says otherwise)",
-      ];
+      return [describeUpNeed(facts), describeDownNeed(facts)];
     case "ScalingDisabled":
     case "Idle":
       return ["a trigger would have to become active"];
     default:
       return [];
   }
+}
+
+/** The HPA's rounding up gives one more pod as soon as a ratio is above the tolerance. */
+function describeUpNeed({ replicas, maxReplicas, behavior }: ReplicaNeedsInput): string {
+  if (replicas !== null && maxReplicas !== null && replicas >= maxReplicas) {
+    return `for more: maxReplicaCount is ${maxReplicas}, so raise it`;
+  }
+  return `for more: the RATIO of one trigger must be above ${(1 + getTolerance(behavior?.scaleUp)).toFixed(2)}`;
+}
+
+/** One pod fewer is the first number below the present one that the HPA's rounding up can give. */
+function describeDownNeed({ replicas, minReplicas, idleReplicas, behavior, triggers }: ReplicaNeedsInput): string {
+  if (replicas === null || minReplicas === null) return "for fewer: every trigger must ask for fewer";
+  if (replicas <= Math.max(1, minReplicas)) {
+    return minReplicas === 0 || idleReplicas !== null
+      ? "for fewer: no trigger may be active, for as long as cooldownPeriod"
+      : `for fewer: minReplicaCount is ${minReplicas}, so lower it`;
+  }
+  // With coupled sizes the ratio is not that of the pods at hand.
+  if (triggers.some(({ proposal }) => proposal !== null && proposal.lo !== proposal.hi)) {
+    return `for fewer: every trigger must ask for fewer than ${replicas}`;
+  }
+  const highest = Math.min(1 - getTolerance(behavior?.scaleDown), (replicas - 1) / replicas);
+  return `for fewer: the RATIO of every trigger must be at most ${(Math.floor(highest * 100) / 100).toFixed(2)}`;
+}
+
+/** As a share of 1. https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/#tolerance */
+function getTolerance(rules: ScalingRules | undefined): number {
+  return rules?.tolerance ?? 0.1;
 }
 
 /** What blocks a change that time alone allows; `until` is `null` where it ends with the next check. */

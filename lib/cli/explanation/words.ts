@@ -90,7 +90,7 @@ function toFieldRow(side: FieldExplanation): readonly string[] {
   const bounds = min === null && max === null
     ? "-"
     : `${min === null ? "" : formatSize(min, resource)}..${max === null ? "" : formatSize(max, resource)}`;
-  const samples = streak === null ? "-" : `${streak.direction}: ${streak.count} of ${streak.of} samples`;
+  const samples = streak === null ? "-" : `${streak.direction} ${Math.min(streak.count, streak.of)} of ${streak.of}`;
   const percents = [usedPercent, downBelowPercent, upAbovePercent, targetPercent].map(formatPercent);
   return [key, formatSize(size, resource), ...percents, bounds, samples];
 }
@@ -255,7 +255,8 @@ function describeTriggers({ triggers }: WorkloadExplanation): readonly string[] 
     const { ratio, replicas, lo, hi, ready, unready, missing } = proposal;
     const asks = lo === hi ? String(replicas) : `${replicas} (${lo} max, ${hi} initial)`;
     const others = [unready > 0 ? `, ${unready} unready` : "", missing > 0 ? `, ${missing} without usage` : ""];
-    const pods = `${ready} ready${others.join("")}`;
+    // A value per pod is divided by its target: pods are not counted.
+    const pods = ready + unready + missing === 0 ? "-" : `${ready} ready${others.join("")}`;
     return [metricName, formatValue(type, value), target, ratio === null ? "-" : ratio.toFixed(2), asks, pods, says];
   });
   return rows.length === 0

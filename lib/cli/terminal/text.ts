@@ -72,7 +72,8 @@ export function breakLines(
   const indent = /^ */.exec(clean)?.[0] ?? "";
   const lines: string[] = [];
   let line = indent;
-  for (const word of clean.trim().split(" ")) {
+  // A number and its % stay together.
+  for (const word of clean.trim().split(/ (?!%)/)) {
     const isFirst = line.trim() === "";
     if (!isFirst && line.length + 1 + word.length > columns) {
       lines.push(line.trimEnd());

@@ -63,7 +63,8 @@ Deno.test("explain says of an adopted object who scales it, that its record fits
   const messages = narrow.slice(narrow.indexOf("Conditions") + 1).filter((line) => !/^ {2}\w/.test(line));
   assertEquals(messages.filter((line) => !/^ {4}\w/.test(line)), [], "no message of one word a line");
   assertEquals(explain().conditions.PodfitScaling?.reason, "Scaling");
-  assertEquals(explain().conditions.Ready, undefined);
+  const { Ready, HPAActive, Paused } = explain().conditions;
+  assertEquals([Ready, HPAActive, Paused], [undefined, undefined, undefined]);
 });
 
 Deno.test("explain says of a selected object that KEDA scales it until it is paused for KEDA (M2)", async () => {
@@ -139,6 +140,15 @@ Deno.test("explain says which triggers KEDA answers where podfit cannot use thei
   ]);
 });
 
+Deno.test("explain shows podfit's own pause next to KEDA, and not that of KEDA (M2)", async () => {
+  const { run, explain, adopt, annotate } = await start([KAFKA]);
+  await using _run = run;
+  await adopt();
+  await annotate({ "podfit.dev/paused": "true" });
+  await run.advance(30);
+  assertEquals(explain().conditions.Paused?.reason, "ScaledObjectPaused");
+});
+
 Deno.test("explain says which trigger has no metric in the record (M4)", async () => {
   const { run, explain, annotate } = await start([KAFKA]);
   await using _run = run;
@@ -151,6 +161,8 @@ Deno.test("explain says which trigger has no metric in the record (M4)", async (
     "values from KEDA, through external.metrics.k8s.io: s0-kafka",
     'no value of s0-kafka: the record has no metric of this trigger; run "podfit release" and then "podfit adopt"',
   ]);
+  // podfit's own finding, so it is shown under the HPA's name.
+  assertEquals(explain().conditions.HPAActive?.reason, "FailedGetExternalMetric");
 });
 
 Deno.test("explain says that an object whose triggers podfit measures needs no record (M10)", async () => {

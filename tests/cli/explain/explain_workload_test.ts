@@ -59,3 +59,31 @@ Deno.test("explain says that a workload at its maximum has it, and what the trig
   assertEquals([replicas, desired, next], [3, 3, ["maxReplicaCount is 3: raise it to have more"]]);
   assert((need ?? 0) > 3);
 });
+
+Deno.test("explain says from which ratio on a workload within the tolerance gets more or fewer pods", async () => {
+  const { run, setLoad, explain } = await start([WEB], 2);
+  await using _run = run;
+  setLoad(100);
+  await run.advance(120);
+  const two = explain();
+  assertEquals([two.replicas, two.reason], [2, "WithinTolerance"]);
+  assertEquals(two.next, [
+    "for more: maxReplicaCount is 2, so raise it",
+    "for fewer: the RATIO of every trigger must be at most 0.50",
+  ]);
+  setLoad(20);
+  await run.advance(600);
+  const one = explain();
+  assertEquals([one.replicas, one.reason], [1, "WithinTolerance"]);
+  assertEquals(one.next, [
+    "for more: the RATIO of one trigger must be above 1.10",
+    "for fewer: minReplicaCount is 1, so lower it",
+  ]);
+  // A ratio as it was said.
+  setLoad(48);
+  await run.advance(120);
+  assertEquals(await run.replicas(), 1);
+  setLoad(65);
+  await run.advance(120);
+  assertEquals(await run.replicas(), 2);
+});

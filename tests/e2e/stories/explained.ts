@@ -13,7 +13,7 @@ const SAID = [
   "^NAME has cpu\\.requests 10m\\. podfit wants 310m\\. Blocked, with no known end: the kubelet has deferred a resize of the pod \\(ResizeDeferred\\)\\.\n",
   `^It has the size from before: podfit asked for ${ASKED} ${TIME}, because cpu\\.requests at \\d+ %, capped by max\\. ` +
   `That resize is deferred: ${KUBELETS}\\.\n`,
-  "^  cpu\\.requests +10m +\\d+ % +0 % +60 % +10 % +\\.\\.310m +up: \\d+ of 1 samples\n",
+  "^  cpu\\.requests +10m +\\d+ % +0 % +60 % +10 % +\\.\\.310m +up 1 of 1\n",
   `^  Decision: blocked, ${BLOCKED}( \\(unchanged for .*\\))?\n`,
   "^  Blocked \\(\\d+ of \\d+ checks pass\\):\n",
   `^    ${BLOCKED}\n`,
