@@ -74,6 +74,55 @@ export interface PodUsage {
   readonly points: readonly Point[];
 }
 
+/** One reading's usage by UID, in the order of the source. A Map is one. */
+export interface PodUsages extends Iterable<[string, PodUsage]> {
+  readonly size: number;
+  get(uid: string): PodUsage | undefined;
+  has(uid: string): boolean;
+  keys(): Iterable<string>;
+  values(): Iterable<PodUsage>;
+  /** Empties it, and gives its memory back to the source. Its rows must not be used afterwards. */
+  clear(): void;
+}
+
+/**
+ * The same usage as numbers in rows, one row for each pod and one for each of its containers. A source that has rows
+ * builds the objects of a pod only for who asks for them. NaN = the source doesn't have it.
+ */
+export interface UsageRows {
+  /** Each row has ROW_LENGTH numbers: a field is at the start of its row plus `ROW.field`. Only rows found here count. */
+  readonly numbers: Float64Array;
+  /** Returns the start of the pod's own row; -1 without usage of the pod. */
+  findPod(uid: string): number;
+  /** Returns the start of the container's row, for the start of its pod's row; -1 without usage of the container. */
+  findContainer(podRow: number, name: string): number;
+  /** Returns `Point.instance` of the container whose row starts there. */
+  getInstance(row: number): string;
+}
+
+/**
+ * The fields of a row. That of a pod has `usageBytes`, and where `at` is not NaN the fields of PodCpu. That of a
+ * container has those of a Point with a counter.
+ */
+export const ROW = {
+  at: 0,
+  resolutionMs: 1,
+  counterNs: 2,
+  workingSetBytes: 3,
+  usageBytes: 4,
+  /** Pressure; `null` where this and the two of a limit are NaN. */
+  fullNs: 5,
+  /** The unit that PSI's total was taken for: 1 or 1000 ns; NaN where the source gives its unit. */
+  fullUnitNs: 6,
+  /** `PsiHint.percent`. */
+  fullPercent: 7,
+  throttledNs: 8,
+  largestCpuNs: 9,
+  oomKills: 10,
+} as const;
+
+export const ROW_LENGTH = 11;
+
 /** Why a poll gave no usage. */
 export type FailureReason =
   /** The node is not known, so neither is its address. */
@@ -104,7 +153,9 @@ export type Reading =
     /** The node's clock minus podfit's, in whole seconds; 0 while they agree within two. */
     readonly clockOffsetMs: number;
     /** The tracked pods by UID; the caller may empty it. */
-    readonly pods: Map<string, PodUsage>;
+    readonly pods: PodUsages;
+    /** The same in numbers, until `pods` is emptied; absent if the source has objects only. */
+    readonly rows?: UsageRows;
     /** How many pods and containers were left out because their numbers are implausible. */
     readonly skipped: number;
     /** How long the poll took. */

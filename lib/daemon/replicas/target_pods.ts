@@ -228,9 +228,11 @@ export class MeteredPods {
     const { readAt } = reading;
     const capacity = this.#options.getCapacity(reading.node);
     const fresh = new Set<PodSet>();
-    for (const [uid, usage] of reading.pods) {
+    for (const uid of reading.pods.keys()) {
       const entry = this.#entries.get(uid);
-      if (entry === undefined) continue;
+      // Objects are built of metered pods only.
+      const usage = entry === undefined ? undefined : reading.pods.get(uid);
+      if (entry === undefined || usage === undefined) continue;
       const rates = nextRates(entry.rates, usage, { pod: entry.pod, readAt, capacity });
       if (rates === entry.rates) continue;
       entry.rates = rates;

@@ -20,6 +20,7 @@ import {
   type WatchUsage,
   type WatchUsageOptions,
 } from "../source.ts";
+import { UsageTable } from "../rows.ts";
 import {
   type CgroupFiles,
   findHierarchy,
@@ -42,7 +43,7 @@ export function watchCgroups(files: CgroupFiles, options: WatchCgroupsOptions): 
 
 /** The result of one reading of the tracked pods. */
 export type CgroupReading =
-  | { readonly kind: "usage"; readonly pods: Map<string, PodUsage>; readonly skipped: number }
+  | { readonly kind: "usage"; readonly pods: UsageTable; readonly skipped: number }
   /** `why` ends a sentence and says what to do. */
   | { readonly kind: "failed"; readonly why: string };
 
@@ -72,10 +73,10 @@ export class CgroupReader implements Disposable {
       this.#hierarchy = found;
     }
     const pass: ReadState = { hierarchy: this.#hierarchy, places: new Map(), running: 0, skipped: 0 };
-    const pods = new Map<string, PodUsage>();
+    const pods = new UsageTable();
     for (const pod of tracked) {
       const usage = this.#readPod(pod, pass);
-      if (usage !== null) pods.set(pod.uid, usage);
+      if (usage !== null) pods.add(pod.uid, usage);
     }
     this.#forgetAllBut(pass.places);
     if (pass.places.size > 0) this.#hasFound = true;
@@ -204,7 +205,7 @@ function toReading({ name }: UsageNode, { node, root, clock, reader, watch }: Co
   }
   const { pods, skipped } = read;
   const durationMs = clock.monotonic() - startedMs;
-  return { ...common, kind: "usage", clockOffsetMs: 0, pods, skipped, durationMs };
+  return { ...common, kind: "usage", clockOffsetMs: 0, pods, rows: pods, skipped, durationMs };
 }
 
 const NO_CGROUPS =

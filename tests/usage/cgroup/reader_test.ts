@@ -93,7 +93,8 @@ for (const [name, { tree, pod = POD, version }] of Object.entries(LAYOUTS)) {
     const reading = read(tree, [pod]);
     const point = version === 1 ? POINT_V1 : POINT_V2;
     const instance = pod.containers[0]?.instance ?? "";
-    assertEquals(reading, {
+    assert(reading.kind === "usage");
+    assertEquals({ ...reading, pods: new Map(reading.pods) }, {
       kind: "usage",
       pods: new Map([[UID, { usageBytes: 2744320, points: [{ ...point, instance }] }]]),
       skipped: 0,
@@ -119,7 +120,8 @@ Deno.test("a cgroup that has gone is the container's end: no point, and nothing 
   const reader = new CgroupReader(toFiles(tree), () => NOW);
   assertEquals(points(reader.read([POD])).length, 1);
   for (const path of Object.keys(tree)) if (path.includes(ID)) delete tree[path];
-  assertEquals(reader.read([POD]), { kind: "usage", pods: new Map(), skipped: 0 });
+  const after = reader.read([POD]);
+  assertEquals(after.kind === "usage" && [after.pods.size, after.skipped], [0, 0]);
 });
 
 Deno.test("the files of a container that ended, or is no longer tracked, are released, and all in the end (L61)", () => {

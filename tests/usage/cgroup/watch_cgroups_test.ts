@@ -27,12 +27,13 @@ Deno.test("watchCgroups() gives usage by the node's own clock, which is podfit's
   await run.clock.advance(10);
   const [reading] = run.readings;
   assert(reading?.kind === "usage");
-  assertEquals({ ...reading, pods: [...reading.pods.keys()] }, {
+  assertEquals({ ...reading, pods: [...reading.pods.keys()], rows: reading.rows?.findPod(UID) }, {
     kind: "usage",
     node: "n1",
     readAt: VIRTUAL_START_AT,
     clockOffsetMs: 0,
     pods: [UID],
+    rows: 0,
     skipped: 0,
     durationMs: 0,
   });
