@@ -8,6 +8,14 @@ import { autoscaler, DEPLOYMENT, STEP } from "./simulate/files.ts";
 
 /** Texts that only lint and simulate have. */
 const COMMANDS = ["only the last one counts", "podfit sweep"];
+/** Where the bundler names a file that is loaded once podfit listens. */
+const AFTER_START = [
+  "\n// lib/daemon/daemon.ts\n",
+  "\n// lib/vertical/decide.ts\n",
+  "\n// lib/cli/run/open_source.ts\n",
+];
+/** All modules of Node that a start loads: commander needs them. */
+const NODE_MODULES = ["node:events", "node:util"];
 /** Texts that only the demo and the embedded cluster have. */
 const LEFT_OUT = ["podfit demo: three workloads", "https://embedded.cluster"];
 
@@ -46,7 +54,7 @@ Deno.test("the bundle simulates, and sweeps in workers that are in it", async ()
   assertEquals(sweeps[0], sweeps[1]);
 });
 
-Deno.test("the bundle has neither demo nor embedded cluster, and the daemon's start reads neither lint nor simulate nor the YAML parser", async () => {
+Deno.test("the bundle has neither demo nor embedded cluster, and the daemon's start reads neither lint nor simulate nor the YAML parser nor the daemon", async () => {
   await using bundle = await writeBundle();
   const { code, stdout, stderr } = await deno(["info", "--no-config", "--json", bundle.main], bundle.directory);
   assertEquals(code, 0, stderr);
@@ -60,7 +68,10 @@ Deno.test("the bundle has neither demo nor embedded cluster, and the daemon's st
     assert(sources.includes(text), text);
     assertEquals([...bundle.texts.values()].filter((chunk) => chunk.includes(text)).length, 0, text);
   }
-  for (const text of COMMANDS) {
+  const read = [...bundle.texts].flatMap(([name, chunk]) => loaded.includes(name) ? [chunk] : []).join("\n");
+  const ofNode = [...read.matchAll(/^import .* from "(node:[^"]+)";$/gm)].map(([, name]) => name);
+  assertEquals([...new Set(ofNode)].sort(), NODE_MODULES);
+  for (const text of [...COMMANDS, ...AFTER_START]) {
     const holding = [...bundle.texts].filter(([, chunk]) => chunk.includes(text)).map(([name]) => name);
     assert(holding.length > 0, text);
     assertEquals(holding.filter((name) => loaded.includes(name)), [], text);

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { gunzipSync } from "node:zlib";
 import { findForbiddenPurpose } from "../../lib/units/address.ts";
 import { type Image, writeArchive } from "../../tools/image/archive.ts";
-import { bundlePodfit, hideLazyImports, toProgram, writeCommit } from "../../tools/image/bundle.ts";
+import { bundlePodfit, hideLazyImports, toProgram, withoutNode, writeCommit } from "../../tools/image/bundle.ts";
 import {
   COMMANDS,
   ENTRY_POINT,
@@ -237,8 +237,11 @@ Deno.test("Deno's cache in the image knows what a start loads, by the paths of t
     const chunks = files.map(({ path }) => path).filter((path) => /^podfit\/[^/]+\.js$/.test(path));
     assertEquals(analysed.filter((key) => !chunks.includes(key.replace("file:///", ""))), []);
     assertEquals(analysed.filter((key) => /demo|lint|kubeconfig/.test(key)), []);
+    // The daemon, which is loaded after the start.
+    const holding = chunks.filter((path) => new TextDecoder().decode(readContent(path)).includes(DAEMON_FILE));
+    assertEquals(holding.map((path) => analysed.includes(`file:///${path}`)), [true]);
     const compiled = readKeys(`${cache}/v8_code_cache_v2`, "codecache");
-    assert(compiled.length > 100);
+    assert(compiled.length > 60, `${compiled.length}`);
     assertEquals(compiled.filter((key) => !/^(ext|node):/.test(key)), []);
     assertEquals(readContent("podfit/cache/v8_code_cache_v2-wal"), new Uint8Array());
   } finally {
@@ -254,6 +257,22 @@ Deno.test("the bundle has the given commit at the one place that the metric read
   assertEquals(after?.split(commit).length, 2);
   assertThrows(() => writeCommit(bundle, 'x"; boom'), Error, "it is not a hash of Git");
   assertThrows(() => writeCommit(new Map(), commit), Error, "0 places");
+});
+
+/** The bundler names each file above its code. */
+const DAEMON_FILE = "\n// lib/daemon/daemon.ts\n";
+
+Deno.test("withoutNode() replaces commander's modules of Node alone, and refuses others that it may import one day", () => {
+  const imports = ["childProcess", "path", "fs", "process"].map((name) => {
+    return `import ${name} from "node:${name === "childProcess" ? "child_process" : name}";\n`;
+  });
+  const text = ["// npm/commander/lib/command.js\n", ...imports, "class Command {}\n"].join("");
+  const rest = withoutNode(text);
+  assertEquals(rest.includes('from "node:'), false);
+  assert(rest.endsWith("class Command {}\n") && rest.includes("var childProcess, path, fs;"), rest);
+  assertThrows(() => withoutNode(`${text}import os from "node:os";\n`), Error, "other imports of Node");
+  const own = 'import { join } from "node:path";\n';
+  assertEquals(withoutNode(own), own);
 });
 
 Deno.test("hideLazyImports() hides what an import() names, and no other import", () => {

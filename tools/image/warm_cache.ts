@@ -13,25 +13,32 @@ import type { TarEntry } from "./tar.ts";
 const DATABASES = ["dep_analysis_cache_v2", "node_analysis_cache_v2", "v8_code_cache_v2"];
 const START_MS = 30_000;
 
+/** How a start without a cluster ends (lib/kube/config/load.ts). */
+const NO_SERVER = "Cannot find a cluster";
+
 /** `program`: podfit's files of the image. Rejects where podfit does not start from them. */
 export async function warmCache(program: readonly TarEntry[]): Promise<readonly TarEntry[]> {
   const stage = await Deno.makeTempDir();
   try {
     await writeFiles(stage, program);
-    await startOnce(stage);
+    await startOnce(stage, {});
+    await startOnce(stage, { PRA_ENABLED: "true" });
     return (await Promise.all(DATABASES.map((name) => rewrite(name, stage)))).flat();
   } finally {
     await Deno.remove(stage, { recursive: true });
   }
 }
 
-/** Until it listens and has answered, disabled: it asks no API server. */
-async function startOnce(stage: string): Promise<void> {
+/**
+ * Disabled, until it has answered. Enabled, until it has loaded the daemon and finds no API server, which ends it. It
+ * asks no API server.
+ */
+async function startOnce(stage: string, env: { readonly PRA_ENABLED?: "true" }): Promise<void> {
   const permissions = ["-P=daemon", `--allow-read=${stage}`, "--allow-net=127.0.0.1"];
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-q", "--no-prompt", ...permissions, `${stage}${ROOT}/start.js`, "run", "--listen", "127.0.0.1:0"],
     clearEnv: true,
-    env: { ...ENVIRONMENT, DENO_DIR: `${stage}/cache` },
+    env: { ...ENVIRONMENT, ...env, DENO_DIR: `${stage}/cache` },
     stdin: "null",
     stdout: "null",
     stderr: "piped",
@@ -43,12 +50,14 @@ async function startOnce(stage: string): Promise<void> {
     for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
       said += text;
       const address = /"message":"Listening".*"address":"([^"]+)"/.exec(said)?.[1];
-      if (address === undefined || isAsked) continue;
+      if (address === undefined || isAsked || env.PRA_ENABLED) continue;
       isAsked = true;
       for (const page of ["healthz", "metrics"]) await (await fetch(`http://${address}/${page}`)).text();
       child.kill("SIGTERM");
     }
-    if (!(await child.status).success) throw new Error(`Cannot start podfit from its bundle: ${said}`);
+    const { success } = await child.status;
+    const isDone = env.PRA_ENABLED ? said.includes(NO_SERVER) : success;
+    if (!isDone) throw new Error(`Cannot start podfit from its bundle: ${said}`);
   } finally {
     clearTimeout(timer);
   }

@@ -5,15 +5,9 @@
  */
 import type { DaemonOptions } from "../../daemon/daemon.ts";
 import type { ReplicasSettings } from "../../daemon/replicas/manager.ts";
-import { SERVICE_ACCOUNT_ROOT } from "../../kube/config/load.ts";
-import { connect } from "../../kube/http_transport.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { SendToTrigger } from "../../triggers/http_client.ts";
-import { createAutoSource } from "../../usage/auto.ts";
-import { createProxySource } from "../../usage/kubelet/fetch_summary.ts";
-import { watchKubelets } from "../../usage/kubelet/watch.ts";
-import { openMetricsApi } from "../../usage/metrics_api/watch.ts";
 import type { WatchUsage } from "../../usage/source.ts";
 import { toStartError, VERSION } from "../command/process.ts";
 
@@ -54,15 +48,14 @@ export async function connectTo(
   signal: AbortSignal,
 ): Promise<ApiServer> {
   const { serviceHost, servicePort, home, kubeconfig } = environment;
+  const { connect } = await import("../../kube/http_transport.ts");
   try {
     return await connect({
       version: VERSION,
       kubeconfigPaths,
       kubeconfigVariable: kubeconfig,
       context,
-      inCluster: serviceHost === null || servicePort === null
-        ? null
-        : { host: serviceHost, port: servicePort, root: SERVICE_ACCOUNT_ROOT },
+      inCluster: serviceHost === null || servicePort === null ? null : { host: serviceHost, port: servicePort },
       defaultPath: home === null ? null : `${home}/.kube/config`,
       signal,
     });
@@ -82,7 +75,14 @@ interface OpenedUsage extends Disposable {
   readonly watchUsage: WatchUsage;
 }
 
-export function openUsage(server: ApiServer, { clock, namespaces }: UsageOptions): OpenedUsage {
+/** Resolves to usage from kubelets, by the proxy of the API server, and from metrics.k8s.io. */
+export async function openUsage(server: ApiServer, { clock, namespaces }: UsageOptions): Promise<OpenedUsage> {
+  const [{ createAutoSource }, { createProxySource }, { watchKubelets }, { openMetricsApi }] = await Promise.all([
+    import("../../usage/auto.ts"),
+    import("../../usage/kubelet/fetch_summary.ts"),
+    import("../../usage/kubelet/watch.ts"),
+    import("../../usage/metrics_api/watch.ts"),
+  ]);
   const timing = { clock, random: Math.random };
   const summaries = createProxySource(server, timing);
   const api = openMetricsApi({ server, scope: { namespaces, node: null, pod: null }, ...timing });

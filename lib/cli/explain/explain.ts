@@ -109,7 +109,7 @@ async function collectWithProgress(
   server: ApiServer,
   { access: { namespace }, subject, signal }: ExplainContext,
 ): Promise<readonly RecordLine[]> {
-  using usage = openUsage(server, { clock: systemClock, namespaces: [namespace] });
+  using usage = await openUsage(server, { clock: systemClock, namespaces: [namespace] });
   let seen = 0;
   writeError(`Looking at ${subject.kind} ${namespace}/${subject.name} for two samples of usage, which takes up to 90s`);
   return await collectRecords({

@@ -5,7 +5,7 @@
  * ends the process with one line in the log.
  */
 import type { Scope } from "../../daemon/cluster/facts.ts";
-import { createDaemon, type DaemonOptions } from "../../daemon/daemon.ts";
+import type { DaemonOptions } from "../../daemon/daemon.ts";
 import type { CheckResult } from "../../daemon/health.ts";
 import { createMetrics, type Metrics } from "../../daemon/metrics/metrics.ts";
 import type { FlightRecorder } from "../../daemon/recorder.ts";
@@ -19,13 +19,10 @@ import { type Clock, systemClock } from "../../runtime/clock.ts";
 import { LoopLag } from "../../runtime/event_loop.ts";
 import { createLog, type Log, openLogWriter } from "../../runtime/log.ts";
 import { abortable, untilAborted } from "../../runtime/tasks.ts";
-import { createEgress } from "../../triggers/egress.ts";
-import { createTriggerClient } from "../../triggers/http_client.ts";
 import { hostOf } from "../../units/address.ts";
 import { COMMIT, EXIT, listenForSignals, toStartError, VERSION } from "../command/process.ts";
 import { connectTo, createReplicasOptions } from "../connection/api_server.ts";
 import { listen, openReaderCheck } from "./listen.ts";
-import { openSource } from "./open_source.ts";
 import type { RunOptions } from "./options.ts";
 
 /** Resolves when the daemon has ended by a signal; rejects with a StartError where it cannot start. */
@@ -78,6 +75,9 @@ async function runEnabled(shell: RunContext): Promise<void> {
     checkReader: (authorization, path) => checkReader(authorization, path),
     findPodAt: (address) => findPodAt(address),
   });
+  // To load the daemon takes as long as the start until now: requests that have come are answered first.
+  await clock.sleep(0);
+  const { createDaemon, createEgress, createTriggerClient, openSource } = await loadDaemon();
   await using server = await orNullIfAborted(connectTo(options, signal), signal);
   if (server === null) return;
   findPodAt = createFindPodAt({ client: createClient(server), clock, namespaces: options.namespaces });
@@ -127,6 +127,17 @@ async function runEnabled(shell: RunContext): Promise<void> {
   });
   verdicts = daemon;
   await daemon.run();
+}
+
+/** Most of the code. */
+async function loadDaemon() {
+  const [{ createDaemon }, { createEgress }, { createTriggerClient }, { openSource }] = await Promise.all([
+    import("../../daemon/daemon.ts"),
+    import("../../triggers/egress.ts"),
+    import("../../triggers/http_client.ts"),
+    import("./open_source.ts"),
+  ]);
+  return { createDaemon, createEgress, createTriggerClient, openSource };
 }
 
 /** Used before the API server is known. */

@@ -94,7 +94,7 @@ async function watch(
   { server, clock, forMs, signal }: ClusterWatch,
 ): Promise<readonly ObservedWorkload[]> {
   const namespaces = [...new Set(workloads.map(({ target }) => target.namespace))];
-  using usage = openUsage(server, { clock, namespaces });
+  using usage = await openUsage(server, { clock, namespaces });
   using progress = openProgressLine();
   let failure: string | null = null;
   const watched = await watchWorkloads(workloads, {
