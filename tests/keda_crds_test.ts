@@ -36,6 +36,7 @@ const OWN_BOUNDS: Readonly<Record<string, Schema>> = {
   "spec.scaleTargetRef.name": { maxLength: NAME_RULE.max, pattern: NAME_RULE.pattern.source },
   "spec.advanced.scalingModifiers.formula": { maxLength: 4096 },
   "spec.triggers": { maxItems: 50 },
+  "spec.triggers[].name": { maxLength: 253 },
   "spec.triggers[].metadata": { maxProperties: 50 },
   "spec.triggers[].metadata{}": { maxLength: 8192 },
 };
@@ -47,6 +48,7 @@ const OWN_RULES = [
   "with only cpu and memory triggers, minReplicaCount must be 1 or more",
   "fallback needs a trigger of another type than cpu and memory",
   "scalingModifiers need both formula and target",
+  "the name of each trigger must be unique",
 ];
 
 const VALIDATIONS = "x-kubernetes-validations";
@@ -181,6 +183,10 @@ Deno.test("the definition of a ScaledObject takes every good one, and refuses wh
     [{ triggers: [cron], advanced: { scalingModifiers: { formula: "a" } } }, [4]],
     [{ triggers: [cron], advanced: { scalingModifiers: { target: "1" } } }, [4]],
     [{ triggers: [cron], advanced: { scalingModifiers: formula } }, []],
+    [{ triggers: [{ ...cron, name: "a" }, { ...cron, name: "a" }] }, [5]],
+    [{ triggers: [{ ...cron, name: "a" }, { ...cron, name: "b" }, { ...cron, name: "a" }] }, [5]],
+    [{ triggers: [{ ...cron, name: "a" }, { ...cron, name: "b" }] }, []],
+    [{ triggers: [{ ...cron, name: "" }, { ...cron, name: "" }, cron, cron] }, []],
   ];
   for (const [spec, rules] of cases) assertEquals(told(spec), rules, JSON.stringify(spec));
   const refused = BAD_SCALED_OBJECTS.filter(({ manifest }) => refuses(manifest).length > 0);
