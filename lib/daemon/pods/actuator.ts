@@ -110,6 +110,9 @@ function isOtherKind(kind = "pods"): boolean {
   return !["pods", "pod"].includes(kind.toLowerCase());
 }
 
+/** The pod cannot be resized at all. Before 1.36 this is so for each pod that has sizes of its own. Clauses: L33. */
+const UNSUPPORTED = /on node without support for resize|pods with pod-level resources (cannot be resized|is forbidden)/;
+
 /** Messages of admission plugins. All of them answer 403, as a missing right does. */
 const FORBIDDEN_PATTERNS: readonly (readonly [RegExp, RefusalReason])[] = [
   [/ cannot patch resource "/, "Rights"],
@@ -127,7 +130,7 @@ function findReason({ code, message, details }: ApiError): RefusalReason {
   if (code === 404 || code === 405) return "Unsupported";
   if (code === 429 || code >= 500 || code === 408 || code === 409) return "RetryLater";
   if (code === 401) return "Rights";
-  if (code === 422 && message.includes("on node without support for resize")) return "Unsupported";
+  if (code === 422 && UNSUPPORTED.test(message)) return "Unsupported";
   if (code !== 403) return "Invalid";
   const causes = (details?.causes ?? []).map(({ reason }) => reason);
   if (causes.includes("NodeCapacity")) return "NodeCapacity";

@@ -45,11 +45,20 @@ Deno.test("parseRefusal() tells every recorded refusal apart (C44)", async (t) =
   }
 });
 
-Deno.test("parseRefusal() takes a node without support for resize for unsupported (L33)", () => {
-  const message = 'Pod "web-1" is invalid: spec: Forbidden: Pod running on node without support for resize';
-  const body = { kind: "Status", code: 422, reason: "Invalid", message };
-  assertEquals(summarize(parseRefusal(toApiError(new Response(null, { status: 422 }), body))), "Unsupported");
-});
+/** In the words of Kubernetes 1.36, 1.34 and 1.35. */
+const UNSUPPORTED: Readonly<Record<string, string>> = {
+  "a node without support for resize": "spec: Forbidden: Pod running on node without support for resize",
+  "the sizes of a pod as a whole, in 1.34": "[]: Forbidden: pods with pod-level resources cannot be resized",
+  "the sizes of a pod as a whole, in 1.35": "[]: Forbidden: resize of pods with pod-level resources is forbidden when " +
+    "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled",
+};
+
+for (const [what, words] of Object.entries(UNSUPPORTED)) {
+  Deno.test(`parseRefusal() takes ${what} for unsupported (L33)`, () => {
+    const body = { kind: "Status", code: 422, reason: "Invalid", message: `Pod "web-1" is invalid: ${words}` };
+    assertEquals(summarize(parseRefusal(toApiError(new Response(null, { status: 422 }), body))), "Unsupported");
+  });
+}
 
 interface Row {
   readonly code: number;
