@@ -1,0 +1,136 @@
+/**
+ * Runs the scenarios of tests/e2e on other versions of Kubernetes, and writes how they ended to
+ * tests/verify/results/versions.json and versions.md. It ends a cluster of tests/cluster that is up.
+ *   deno task e2e:versions [VERSION...] [FILE...]
+ * Without a version: 1.34, 1.35 and 1.37. With files of tests/e2e only these run, and the others keep their last outcome.
+ */
+import { isScenario, runSuite } from "./run_tests.ts";
+import type { TestCase } from "./test_results.ts";
+import { toTable } from "./reference/markdown.ts";
+
+/** By version such as `1.37`. */
+export type Versions = Readonly<Record<string, VersionResults>>;
+
+/** How the scenarios ended on one version. */
+export interface VersionResults {
+  /** `v1.37.2` */
+  readonly kubernetes: string;
+  /** By the name of the scenario. */
+  readonly scenarios: Readonly<Record<string, Outcome>>;
+}
+
+/** How a scenario ended when it last ran. */
+export interface Outcome {
+  /** `passed`, `failed`, or why it was not run. */
+  readonly ended: string;
+  readonly commit: string;
+  /** `2026-11-27` */
+  readonly date: string;
+}
+
+const RESULTS = new URL("../tests/verify/results/", import.meta.url);
+const CLUSTER = new URL("../tests/cluster/", import.meta.url).pathname;
+const OTHERS = ["1.34", "1.35", "1.37"];
+
+/** How the scenarios among these tests ended. Those that a filter left out are not in it. */
+export function toOutcomes(
+  cases: readonly TestCase[],
+  run: Pick<Outcome, "commit" | "date">,
+): VersionResults["scenarios"] {
+  const outcomes = cases.filter(isScenario).flatMap(({ name, outcome }): readonly (readonly [string, Outcome])[] => {
+    if (outcome !== "skipped") return [[name, { ended: outcome === "passed" ? "passed" : "failed", ...run }]];
+    const [, sentence, why] = /^(.*) \[(.*)\]$/.exec(name) ?? [];
+    return sentence === undefined ? [] : [[sentence, { ended: `not run: ${why}`, ...run }]];
+  });
+  return Object.fromEntries(outcomes);
+}
+
+/** The page of results: a table of versions, then what failed or was not run. */
+export function toVersionsPage(versions: Versions): string {
+  const sorted = Object.values(versions).toSorted((a, b) => a.kubernetes < b.kubernetes ? -1 : 1);
+  const rows = sorted.map(({ kubernetes, scenarios }) => {
+    const outcomes = Object.values(scenarios);
+    const count = (start: string) => String(outcomes.filter(({ ended }) => ended.startsWith(start)).length);
+    const commits = [...new Set(outcomes.map(({ commit }) => commit))];
+    return [kubernetes.slice(1), count("passed"), count("failed"), count("not run"), commits.join(", ")];
+  });
+  const others = sorted.flatMap(({ kubernetes, scenarios }) =>
+    Object.entries(scenarios).filter(([, { ended }]) => ended !== "passed")
+      .map(([name, { ended }]) => [kubernetes.slice(1), name, ended])
+  );
+  const last = sorted.flatMap(({ scenarios }) => Object.values(scenarios)).toSorted((a, b) => a.date < b.date ? -1 : 1)
+    .at(-1);
+  return [
+    "# Kubernetes versions",
+    `\`deno task e2e:versions\`: the scenarios of tests/e2e on a real cluster of each version. Last taken at commit ` +
+    `${last?.commit ?? "none"}, ${last?.date ?? "never"}.`,
+    toTable(["Kubernetes", "passed", "failed", "not run", "commit"], rows),
+    ...(others.length === 0 ? [] : [
+      "## What failed or was not run",
+      toTable(["Kubernetes", "scenario", "outcome"], others),
+    ]),
+  ].join("\n\n") + "\n";
+}
+
+/** The results of former runs; none before the first. */
+async function readVersions(): Promise<Versions> {
+  try {
+    return JSON.parse(await Deno.readTextFile(new URL("versions.json", RESULTS)));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return {};
+    throw error;
+  }
+}
+
+/** Returns the exit code: 0 if every scenario that ran has passed. */
+async function main(args: readonly string[]): Promise<number> {
+  const files = args.filter((arg) => arg.startsWith("tests/"));
+  const wanted = args.filter((arg) => !files.includes(arg));
+  let code = 0;
+  for (const version of wanted.length === 0 ? OTHERS : wanted) code = Math.max(code, await runVersion(version, files));
+  return code;
+}
+
+async function runVersion(version: string, files: readonly string[]): Promise<number> {
+  const options = { KUBERNETES: version, SPARE_NODE: "1", METRICS_SERVER: "1" };
+  for (const [name, value] of Object.entries(options)) Deno.env.set(name, value);
+  await run("down");
+  try {
+    await run("build", "helm", "metrics-server", "podfit", "keda-definitions");
+    const kubeconfig = await run("up");
+    const bin = kubeconfig.replace("run/admin.kubeconfig", "bin");
+    const path = Deno.env.get("PATH") ?? "";
+    Deno.env.set("KUBECONFIG", kubeconfig);
+    Deno.env.set("PATH", `${bin}/${version}:${bin}:${path}`);
+    const kubernetes = /GitVersion:"([^"]+)"|Server Version: (\S+)/.exec(await runProgram("kubectl", "version"));
+    const { code, cases } = await runSuite("real", files);
+    Deno.env.set("PATH", path);
+    const commit = await runProgram("git", "rev-parse", "--short=8", "HEAD");
+    const found = toOutcomes(cases, { commit, date: new Date().toISOString().slice(0, 10) });
+    const before = await readVersions();
+    const name = kubernetes?.[1] ?? kubernetes?.[2] ?? version;
+    const now: Versions = {
+      ...before,
+      [version]: { kubernetes: name, scenarios: { ...before[version]?.scenarios, ...found } },
+    };
+    await Deno.writeTextFile(new URL("versions.json", RESULTS), `${JSON.stringify(now, null, 1)}\n`);
+    await Deno.writeTextFile(new URL("versions.md", RESULTS), toVersionsPage(now));
+    return code;
+  } finally {
+    await run("down");
+  }
+}
+
+/** Runs a program of tests/cluster. Its messages go to standard error. */
+function run(name: "build" | "up" | "down", ...args: readonly string[]): Promise<string> {
+  return runProgram(CLUSTER + name, ...args);
+}
+
+async function runProgram(program: string, ...args: readonly string[]): Promise<string> {
+  const { success, stdout } = await new Deno.Command(program, { args: [...args], stdin: "null", stderr: "inherit" })
+    .output();
+  if (!success) throw new Error(`Cannot run "${[program, ...args].join(" ")}"`);
+  return new TextDecoder().decode(stdout).trim();
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));
