@@ -49,7 +49,8 @@ Deno.test("parseRefusal() tells every recorded refusal apart (C44)", async (t) =
 const UNSUPPORTED: Readonly<Record<string, string>> = {
   "a node without support for resize": "spec: Forbidden: Pod running on node without support for resize",
   "the sizes of a pod as a whole, in 1.34": "[]: Forbidden: pods with pod-level resources cannot be resized",
-  "the sizes of a pod as a whole, in 1.35": "[]: Forbidden: resize of pods with pod-level resources is forbidden when " +
+  "the sizes of a pod as a whole, in 1.35":
+    "[]: Forbidden: resize of pods with pod-level resources is forbidden when " +
     "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled",
 };
 
