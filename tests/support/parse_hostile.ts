@@ -3,7 +3,7 @@
  * A program: parses summaries that are made to cost memory, each of as many MiB as its argument says, and prints what
  * comes of each. Its own heap is small (`--max-old-space-size`), so it only ends well where they are not built.
  */
-import { parseSummary } from "../../lib/usage/kubelet/parse_summary.ts";
+import { SummaryReader, SummaryScanner } from "../../lib/usage/kubelet/scan_summary.ts";
 
 const SHAPES: Readonly<Record<string, readonly [head: string, unit: string, tail: string]>> = {
   "empty pods": ['{"pods":[', "{},", "{}]}"],
@@ -21,8 +21,9 @@ const SHAPES: Readonly<Record<string, readonly [head: string, unit: string, tail
   "spaces": ['{"pods":[', " ", "]}"],
 };
 
+const reader = new SummaryReader(new SummaryScanner());
 for (const [name, [head, unit, tail]] of Object.entries(SHAPES)) {
-  const reading = parseSummary(repeat(head, unit, tail), { tracked: new Set(["a"]) });
+  const reading = reader.read(repeat(head, unit, tail), { tracked: new Set(["a"]) });
   console.log(`${name}: ${reading.kind}`);
 }
 

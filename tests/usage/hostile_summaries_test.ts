@@ -5,7 +5,7 @@ const PROGRAM = new URL("../support/parse_hostile.ts", import.meta.url).pathname
 const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
 const TEXT = new TextDecoder();
 
-Deno.test("parseSummary() builds nothing of 12 MiB of brackets: 40 MiB of heap suffice", async () => {
+Deno.test("SummaryReader builds nothing of 12 MiB of brackets: 40 MiB of heap suffice", async () => {
   const flags = ["--quiet", "--no-check", "--config", CONFIG, "--v8-flags=--max-old-space-size=40"];
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", ...flags, PROGRAM, "12"],

@@ -18,12 +18,14 @@ Deno.test("pollKubelet() reads tracked pods once per interval, after its first d
   const reading = run.readings[0];
   assert(reading?.kind === "usage");
   assertEquals([...reading.pods.keys()], [UID]);
-  assertEquals({ ...reading, pods: null }, {
+  assertEquals(reading.rows?.findPod(UID), 0);
+  assertEquals({ ...reading, pods: null, rows: null }, {
     kind: "usage",
     node: "n1",
     readAt: VIRTUAL_START_AT + 3000,
     clockOffsetMs: 0,
     pods: null,
+    rows: null,
     skipped: 0,
     durationMs: 0,
   });

@@ -3,7 +3,7 @@
  *
  * https://docs.kernel.org/accounting/psi.html
  */
-import type { PodCpu, PodUsage, Point, Pressure } from "../../api/usage.ts";
+import type { PodCpu, PodUsage, PodUsages, Point, Pressure, PsiHint, UsageRows } from "../../api/usage.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import { type Projection, projectJson, recordShape, type Shape } from "../json/projection.ts";
 
@@ -21,7 +21,9 @@ export type SummaryReading =
     readonly kind: "summary";
     /** `at`: when the node's numbers were taken, by its clock. */
     readonly node: { readonly name: string | null; readonly at: number | null };
-    readonly pods: Map<string, PodUsage>;
+    readonly pods: PodUsages;
+    /** The pods in numbers, if they were scanned. */
+    readonly rows?: UsageRows;
     readonly skipped: number;
   }
   | { readonly kind: "malformed"; readonly message: string };
@@ -67,22 +69,27 @@ export function parsePressure(psi: unknown, ageMs: number): Pressure | null {
   const { total, avg10, avg60 } = psi.full;
   const someTotal = isRecord(psi.some) ? psi.some.total : 0;
   if (!isTotal(total) || !isTotal(someTotal) || !isPercent(avg10) || !isPercent(avg60)) return null;
-  const largest = Math.max(total, someTotal);
+  const unit = findPsiUnit(Math.max(total, someTotal), ageMs);
+  if (unit === null) return null;
+  const fullHint = { unit, percent: Math.max(avg10, avg60) };
+  return { fullNs: total * NS[unit], fullHint, throttledNs: null, largestCpuNs: null };
+}
+
+/** Returns the unit of totals of which this is the largest; `null` for 0, and for more than `ageMs` of either unit. */
+export function findPsiUnit(largest: number, ageMs: number): PsiHint["unit"] | null {
   if (largest === 0) return null;
   // A process cannot wait longer than it lives: such a number is in nanoseconds.
   const unit = largest * NS.us <= toLongestNs(ageMs) ? "us" : "ns";
-  if (largest * NS[unit] > toLongestNs(ageMs)) return null;
-  const fullHint = { unit, percent: Math.max(avg10, avg60) } as const;
-  return { fullNs: total * NS[unit], fullHint, throttledNs: null, largestCpuNs: null };
+  return largest * NS[unit] > toLongestNs(ageMs) ? null : unit;
 }
 
 type Fields = Record<string, unknown>;
 
 /** The search for duplicate names is quadratic, so their number has a bound. */
-const MAX_CONTAINERS = 500;
+export const MAX_CONTAINERS = 500;
 
 /** A node has 110 pods, seldom 500. Pods that are not tracked are not counted. */
-const MAX_PODS = 5000;
+export const MAX_PODS = 5000;
 
 const CPU = recordShape({
   time: "value",
@@ -125,16 +132,16 @@ function parseUid(podRef: unknown): string | null {
   return typeof uid === "string" && uid !== "" ? uid : null;
 }
 
-const SECOND_MS = 1000;
+export const SECOND_MS = 1000;
 
 const MAX_LEAD_MS = 3_600_000;
 
 /** The maximum of the counter's type (uint64): 584 core-years. */
-const MAX_COUNTER_NS = 2 ** 64;
+export const MAX_COUNTER_NS = 2 ** 64;
 
-const MAX_BYTES = 2 ** 50;
+export const MAX_BYTES = 2 ** 50;
 
-const MAX_NAME_LENGTH = 253;
+export const MAX_NAME_LENGTH = 253;
 
 function malformed(cause: string): SummaryReading {
   return { kind: "malformed", message: `Cannot parse the kubelet's summary: ${cause}` };
@@ -147,7 +154,7 @@ function toNode(node: unknown): { name: string | null; at: number | null } {
 }
 
 /** A point from the far future would make all later points look old; a node's own delay is below a minute. */
-function toLatestAt(nodeAt: number | null, nodeNow: number | undefined): number {
+export function toLatestAt(nodeAt: number | null, nodeNow: number | undefined): number {
   if (nodeAt === null && nodeNow === undefined) return Infinity;
   return Math.max(nodeAt ?? -Infinity, nodeNow ?? -Infinity) + MAX_LEAD_MS;
 }
@@ -207,7 +214,7 @@ function toPoint(container: Fields, { latestAt, parseTime }: PointContext): Poin
 }
 
 /** A cgroup shows zero before its first measurement (seen in a pod's first 12 s). */
-function toUsageBytes(value: unknown): number | null | undefined {
+export function toUsageBytes(value: unknown): number | null | undefined {
   if (value === undefined || value === null || value === 0) return null;
   return isAmount(value, MAX_BYTES) ? value : undefined;
 }
@@ -225,14 +232,14 @@ function memoTime(): PointContext["parseTime"] {
 }
 
 /** Kubernetes writes RFC 3339 only; Date.parse alone would also take "1" and "May 5". */
-function toTime(value: unknown): number | null {
+export function toTime(value: unknown): number | null {
   if (typeof value !== "string" || value.length < 20 || value.length > 40 || value[10] !== "T") return null;
   const at = Date.parse(value);
   return at > 0 ? at : null;
 }
 
 /** isSafeInteger does not fit: a real counter passes 2^53. */
-function isAmount(value: unknown, max: number): value is number {
+export function isAmount(value: unknown, max: number): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= max;
 }
 
@@ -240,7 +247,7 @@ function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length <= MAX_NAME_LENGTH;
 }
 
-const NS = { us: 1000, ns: 1 } as const;
+export const NS = { us: 1000, ns: 1 } as const;
 
 /** The start and the time of a sample are whole seconds, and the kernel starts to count with the cgroup. */
 const SLACK_MS = 2000;
@@ -252,10 +259,10 @@ function toLongestNs(ageMs: number): number {
   return (ageMs + SLACK_MS) * 1e6;
 }
 
-function isTotal(value: unknown): value is number {
+export function isTotal(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_TOTAL;
 }
 
-function isPercent(value: unknown): value is number {
+export function isPercent(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && value <= 100;
 }

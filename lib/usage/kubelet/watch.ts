@@ -5,7 +5,7 @@ import type { Clock } from "../../runtime/clock.ts";
 import { getComputeQueue } from "../../runtime/event_loop.ts";
 import { readAtInterval, type UsageNode, type WatchUsage, type WatchUsageOptions } from "../source.ts";
 import type { FetchSummary, SummaryAnswer, SummarySource } from "./fetch_summary.ts";
-import { parseSummary } from "./parse_summary.ts";
+import { SummaryReader, SummaryScanner } from "./scan_summary.ts";
 
 /** Polls `source`, which must live as long as every watch. */
 export function watchKubelets(
@@ -13,6 +13,7 @@ export function watchKubelets(
   { clock, random }: WatchKubeletsOptions,
 ): WatchUsage {
   const phaseMs = random() * GROUP_MS;
+  const scanner = new SummaryScanner();
   let watched = 0;
   return async function* (node, options) {
     const toGroupMs = (GROUP_MS - (clock.monotonic() + phaseMs) % GROUP_MS) % GROUP_MS;
@@ -20,7 +21,7 @@ export function watchKubelets(
     const initialDelayMs = firstMs % options.interval();
     watched++;
     try {
-      yield* pollKubelet(node, { ...options, fetchSummary, clock, initialDelayMs });
+      yield* pollKubelet(node, { ...options, fetchSummary, scanner, clock, initialDelayMs });
     } finally {
       watched--;
     }
@@ -30,6 +31,8 @@ export function watchKubelets(
 /** How one node is polled. */
 export interface PollOptions extends WatchUsageOptions {
   readonly fetchSummary: FetchSummary;
+  /** The scanner that nodes share; a new one by default. */
+  readonly scanner?: SummaryScanner;
   readonly clock: Clock;
   /** Before the first poll, to spread the nodes. */
   readonly initialDelayMs?: number;
@@ -37,7 +40,8 @@ export interface PollOptions extends WatchUsageOptions {
 
 /** The node's readings, failed ones among them, until the signal aborts. Does not reject. */
 export function pollKubelet(node: UsageNode, options: PollOptions): AsyncGenerator<Reading> {
-  return readAtInterval(() => fetchReading(node, options), options);
+  const summaries = new SummaryReader(options.scanner ?? new SummaryScanner());
+  return readAtInterval(() => fetchReading(node, summaries, options), options);
 }
 
 /** The clock, and a random number from 0 to 1. */
@@ -59,7 +63,7 @@ const GROUP_MS = 62.5;
 /** A kubelet that takes longer than its interval is read as often as it can answer: readings never overlap. */
 const TIMEOUT_MS = 10_000;
 
-async function fetchReading(node: UsageNode, options: PollOptions): Promise<Reading> {
+async function fetchReading(node: UsageNode, summaries: SummaryReader, options: PollOptions): Promise<Reading> {
   const { clock, isTracked: tracked } = options;
   const compute = getComputeQueue(clock);
   // The nodes of a group are due together, and sending a request is work too.
@@ -72,14 +76,15 @@ async function fetchReading(node: UsageNode, options: PollOptions): Promise<Read
   if (answer.kind === "failed") return { ...common, ...answer };
   const { bytes, clockOffsetMs } = answer;
   const durationMs = clock.monotonic() - startedMs;
-  const summary = await compute(() => parseSummary(bytes, { tracked, nodeNow: common.readAt + clockOffsetMs }));
+  const summary = await compute(() => summaries.read(bytes, { tracked, nodeNow: common.readAt + clockOffsetMs }));
   answer.release?.();
   if (summary.kind === "malformed") {
     const message = `Cannot read usage of node "${node.name}": ${summary.message}`;
     return { ...common, kind: "failed", reason: "malformed", message };
   }
-  const { pods, skipped } = summary;
-  return { ...common, kind: "usage", clockOffsetMs, pods, skipped, durationMs };
+  const { pods, rows, skipped } = summary;
+  const usage = { ...common, kind: "usage", clockOffsetMs, pods, skipped, durationMs } as const;
+  return rows === undefined ? usage : { ...usage, rows };
 }
 
 async function fetchInTime(node: UsageNode, options: PollOptions): Promise<SummaryAnswer> {

@@ -27,12 +27,13 @@ import { parseGoFloat, parseGoInteger, parseJsonNumber } from "../../../../lib/u
 import { parseAmount } from "../../../../lib/units/quantity.ts";
 import { parseSelector, parseSelectorText } from "../../../../lib/units/selector.ts";
 import { parseDuration, parseTime } from "../../../../lib/units/time.ts";
+import { SummaryReader, SummaryScanner } from "../../../../lib/usage/kubelet/scan_summary.ts";
 import { parsePodMetricsList } from "../../../../lib/usage/metrics_api/parse_pod_metrics.ts";
 import { autoscalerObject, deploymentObject, nodeObject, podObject } from "../../../support/api_objects.ts";
 import { AUTHENTICATION } from "../../../support/authentications.ts";
 import { GOOD_SCALED_OBJECTS } from "../../../support/good_scaled_objects.ts";
 import { parseSummaryText } from "../../chaos/summaries.ts";
-import { podStats } from "../targets/usage.ts";
+import { fullPodStats, podStats } from "../targets/usage.ts";
 import { listJsonPatterns, type Pattern } from "./pattern.ts";
 
 /** A parser, where its inputs begin, and how large one may be. */
@@ -198,6 +199,8 @@ interface LimitedFacts {
   readonly name: string;
 }
 
+const SUMMARIES = new SummaryReader(new SummaryScanner());
+
 const located = (format: "json" | "yaml" | "prometheus", valueLocation: string) => (text: string) =>
   parseLocatedValue(text, { format, valueLocation });
 
@@ -220,6 +223,17 @@ export const COST_TARGETS: readonly CostTarget[] = [
     seeds: listJsonPatterns({ node: { nodeName: "n" }, pods: [podStats("uid-1")] }),
     tokens: JSON_TOKENS,
     run: (text) => parseSummaryText(text, { tracked: () => true, nodeNow: NOW }),
+  },
+  {
+    name: "scanned-summaries",
+    legal: 8 * MIB,
+    seeds: [{ node: { nodeName: "n" }, pods: [podStats("uid-1"), fullPodStats("uid-2", ["main", "log"])] }]
+      .flatMap(listJsonPatterns),
+    tokens: JSON_TOKENS,
+    run(text) {
+      const reading = SUMMARIES.read(new TextEncoder().encode(text), { tracked: () => true, nodeNow: NOW });
+      if (reading.kind === "summary") reading.pods.clear();
+    },
   },
   {
     name: "pod-metrics",

@@ -2,7 +2,14 @@
 import * as fc from "fast-check";
 import type { PodUsage, Pressure } from "../../../../lib/api/usage.ts";
 import { parseContainer } from "../../../../lib/usage/cgroup/watch.ts";
-import { parsePressure, type SummaryReading } from "../../../../lib/usage/kubelet/parse_summary.ts";
+import { isDeepEqual } from "../../../../lib/units/equality.ts";
+import {
+  parsePressure,
+  parseSummary,
+  type SummaryOptions,
+  type SummaryReading,
+} from "../../../../lib/usage/kubelet/parse_summary.ts";
+import { SummaryReader, SummaryScanner } from "../../../../lib/usage/kubelet/scan_summary.ts";
 import { parsePodMetricsList, type PodMetrics } from "../../../../lib/usage/metrics_api/parse_pod_metrics.ts";
 import { parseSummaryText } from "../../chaos/summaries.ts";
 import { editedText, oddValue } from "../hostile.ts";
@@ -67,6 +74,94 @@ function mustBePressure(pressure: Pressure | null, what: string): void {
   if (pressure === null) return;
   for (const ns of [pressure.fullNs, pressure.throttledNs, pressure.largestCpuNs]) {
     must(ns === null || (Number.isFinite(ns) && ns >= 0), `${what} has a pressure of ${ns}`);
+  }
+}
+
+const STALLED = { total: 0, avg10: 0.12, avg60: 0.05, avg300: 0 };
+const MORE_MEMORY = {
+  time: TIME,
+  availableBytes: 90_304_512,
+  usageBytes: 43_913_216,
+  workingSetBytes: 43_913_216,
+  rssBytes: 43_446_272,
+  pageFaults: 11_630,
+  majorPageFaults: 0,
+  psi: { full: STALLED, some: STALLED },
+};
+const SWAP = { time: TIME, swapAvailableBytes: 0, swapUsageBytes: 0 };
+
+/** A pod in the form of a kubelet 1.36. */
+export function fullPodStats(uid: string, containers: readonly string[]): unknown {
+  const usage = (counter: number) => ({
+    cpu: {
+      time: TIME,
+      usageNanoCores: 80_609_578,
+      usageCoreNanoSeconds: counter,
+      psi: { full: STALLED, some: STALLED },
+    },
+    memory: MORE_MEMORY,
+    swap: SWAP,
+  });
+  return {
+    podRef: { name: `pod-${uid}`, namespace: "shop", uid },
+    startTime: "2026-11-20T10:00:00Z",
+    containers: containers.map((name, index) => ({ name, startTime: "2026-11-20T10:00:07Z", ...usage(index * 8e9) })),
+    ...usage(9_519_067_602),
+  };
+}
+
+const FULL_SUMMARIES = [
+  ...SUMMARIES,
+  {
+    node: { nodeName: "node1", cpu: { time: TIME }, systemContainers: [] },
+    pods: [fullPodStats("uid-1", ["main", "log"])],
+  },
+  {
+    node: { cpu: { time: TIME } },
+    pods: [podStats("uid-3"), fullPodStats("uid-2", ["main"]), fullPodStats("uid-1", [])],
+  },
+];
+
+/** Has read the cases before, so that it knows much of their text. */
+const WARM_READER = new SummaryReader(new SummaryScanner());
+
+/** Throws unless a scanner that knows nothing, and one that knows other summaries, read what the plain parser reads. */
+export function mustReadAlike(bytes: Uint8Array, options: SummaryOptions): void {
+  const expected = toPlain(parseSummary(bytes, options));
+  for (const reader of [new SummaryReader(new SummaryScanner()), WARM_READER]) {
+    const read = toPlain(reader.read(bytes, options));
+    if (isDeepEqual(read, expected)) continue;
+    must(false, `it reads ${JSON.stringify(read)} where ${JSON.stringify(expected)} is`);
+  }
+}
+
+function toPlain(reading: SummaryReading): unknown {
+  if (reading.kind === "malformed") return reading;
+  const plain = { node: reading.node, pods: [...reading.pods], skipped: reading.skipped };
+  reading.pods.clear();
+  return plain;
+}
+
+const scans = target({
+  name: "scanned-summaries",
+  weight: 30,
+  arbitrary: fc.record({
+    text: editedText(FULL_SUMMARIES),
+    indent: fc.constantFrom("", " ", "  ", "\t"),
+    tracked: fc.constantFrom(null, "uid-1", "uid-2"),
+  }),
+  check({ text, indent, tracked }) {
+    const bytes = new TextEncoder().encode(indented(text, indent));
+    mustReadAlike(bytes, { tracked: (uid) => tracked === null || uid === tracked, nodeNow: NOW });
+  },
+});
+
+/** Text that is no JSON stays as it is. */
+function indented(text: string, indent: string): string {
+  try {
+    return indent === "" ? text : JSON.stringify(JSON.parse(text), null, indent);
+  } catch {
+    return text;
   }
 }
 
@@ -162,4 +257,4 @@ function mustBeOfPod(pod: PodMetrics): void {
   }
 }
 
-export const USAGE_TARGETS = [summaries, psi, cgroups, podMetrics];
+export const USAGE_TARGETS = [summaries, scans, psi, cgroups, podMetrics];
