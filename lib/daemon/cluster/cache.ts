@@ -4,6 +4,7 @@
  */
 import type { Autoscaler, WorkloadKind } from "../../model/autoscaler.ts";
 import { listContainers, MAX_POD_CONTAINERS, type PodFacts } from "../../model/pod.ts";
+import type { Scale } from "../../model/replicas_decision.ts";
 import type { RunQueued } from "../../runtime/event_loop.ts";
 import type { Selector } from "../../units/selector.ts";
 import type { Problem } from "../../units/untrusted.ts";
@@ -121,6 +122,11 @@ export class ClusterCache {
   /** Returns the selector of a workload's pods; `null` if the workload does not exist or its selector is invalid. */
   findSelector(workload: Pick<WorkloadFacts, "kind" | "namespace" | "name">): Selector | null {
     return this.#workloads.find(workload)?.selector ?? null;
+  }
+
+  /** Returns `null` if the workload does not exist, or has no number of replicas. */
+  findScale(workload: Pick<WorkloadFacts, "kind" | "namespace" | "name">): Scale | null {
+    return this.#workloads.find(workload)?.scale ?? null;
   }
 
   setPod(pod: PodFacts): void {

@@ -5,6 +5,7 @@
 import type { Autoscaler, WorkloadKind } from "../../model/autoscaler.ts";
 import type { NodeCapacity } from "../../model/decision.ts";
 import type { PodFacts } from "../../model/pod.ts";
+import type { Scale } from "../../model/replicas_decision.ts";
 import type { Selector } from "../../units/selector.ts";
 import type { Problem } from "../../units/untrusted.ts";
 import type { StatusAddress } from "../../usage/source.ts";
@@ -32,6 +33,8 @@ export interface WorkloadFacts {
   /** `null` when it cannot be read: then `problems` says why. */
   readonly selector: Selector | null;
   readonly problems: readonly Problem[];
+  /** Absent for a DaemonSet, and for an object without a number of replicas. */
+  readonly scale?: Scale;
 }
 
 /** The parts of a node that reading its usage and fitting pods need. */

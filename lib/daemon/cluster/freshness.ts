@@ -35,6 +35,9 @@ interface ListFreshnessOptions {
  */
 export const STALE_MS = 300_000;
 
+/** A bookmark arrives each minute. */
+const RECENT_MS = 75_000;
+
 const CHECK_INTERVAL_MS = 5_000;
 
 interface ListState {
@@ -81,6 +84,16 @@ export class ListFreshness {
   isKnown(resource: string, namespace: string): boolean {
     const state = this.#find(resource, namespace);
     return state === undefined || (state.updatedMs !== null && !this.#isStale(state));
+  }
+
+  /**
+   * Returns whether the watch of the resource had contact within about a minute, in which a bookmark arrives. A
+   * connection that is dead, without an end, is noticed later.
+   */
+  isRecent(resource: string, namespace: string): boolean {
+    const state = this.#find(resource, namespace);
+    if (state === undefined || state.updatedMs === null || this.#isStale(state)) return false;
+    return this.#options.clock.monotonic() - state.updatedMs < RECENT_MS;
   }
 
   /** An event of the list arrived. */

@@ -6,6 +6,7 @@ import { createClient } from "../../kube/client.ts";
 import type { ApiServer, Transport } from "../../kube/transport.ts";
 import type { Autoscaler } from "../../model/autoscaler.ts";
 import type { PodFacts } from "../../model/pod.ts";
+import type { Scale } from "../../model/replicas_decision.ts";
 import type { NamespaceLimits } from "../../model/pod_amounts.ts";
 import { NO_OPERATOR_LIMITS, type OperatorLimits } from "../../resources/pod_resource_autoscaler/parse.ts";
 import type { Clock } from "../../runtime/clock.ts";
@@ -23,10 +24,12 @@ import {
   type Scope,
   seesWholeNodes,
   type TrackedPod,
+  type WorkloadFacts,
 } from "./facts.ts";
 import { Watches, type WatchesOptions } from "./feeds.ts";
 import { findStaleResource, isEnoughForStatus, isEnoughToDecide } from "./freshness.ts";
 import { ScaledObjectCache } from "./scaled_objects.ts";
+import { WORKLOAD_PLURALS } from "./tables.ts";
 import type { OnMovedInSet } from "./selector_index.ts";
 
 interface ObserverOptions {
@@ -87,6 +90,8 @@ export interface Observer {
   readonly scaledObjects: ScaledObjectCache;
   /** False while a list is missing or stale that decisions about replicas in the namespace depend on. */
   readonly canScale: (namespace: string) => boolean;
+  /** Returns the scale of a workload as its watch shows it; `null` if there is none, or the watch is not recent. */
+  readonly findScale: (workload: Pick<WorkloadFacts, "kind" | "namespace" | "name">) => Scale | null;
   /** The known nodes by name. */
   readonly nodes: ReadonlyMap<string, NodeFacts>;
   /**
@@ -189,6 +194,8 @@ export function createObserver(
     scaledObjects,
     // An unknown autoscaler may resize the same pods.
     canScale: (namespace) => REPLICA_LISTS.every((resource) => isKnown(resource, namespace)) && mayDecide(namespace),
+    findScale: (workload) =>
+      freshness.isRecent(WORKLOAD_PLURALS[workload.kind], workload.namespace) ? cache.findScale(workload) : null,
     nodes,
     surroundings: {
       headroom: {

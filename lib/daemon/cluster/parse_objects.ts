@@ -44,8 +44,9 @@ export function parseAutoscalerFacts(
  * Returns the facts of a Deployment, StatefulSet or DaemonSet; all three have these fields in the same place. Never
  * throws.
  */
-export function parseWorkload({ metadata, spec }: Deployment, kind: WorkloadKind): WorkloadFacts {
-  const { namespace = "", name = "" } = metadata ?? {};
+export function parseWorkload({ metadata, spec, status }: Deployment, kind: WorkloadKind): WorkloadFacts {
+  const { namespace = "", name = "", uid = "", resourceVersion = "" } = metadata ?? {};
+  const replicas = kind === "daemonset" ? undefined : spec?.replicas;
   const parsed = parseSelector(spec?.selector, "spec.selector");
   return {
     kind,
@@ -53,6 +54,10 @@ export function parseWorkload({ metadata, spec }: Deployment, kind: WorkloadKind
     name,
     selector: parsed.ok ? parsed.selector : null,
     problems: parsed.ok ? [] : parsed.problems,
+    // As its subresource scale shows it: Go omits a zero in the status.
+    ...(typeof replicas === "number" && {
+      scale: { uid, resourceVersion, replicas, statusReplicas: status?.replicas ?? 0 },
+    }),
   };
 }
 

@@ -74,7 +74,8 @@ export async function checkBlockers(
     if (!context.dryRun) await context.keepRecord(request.facts, hpas, signal);
     return toBlockedResult(kedas);
   }
-  const reading = await scales.get(object, signal);
+  // An object ends once, with its last write.
+  const reading = await scales.get(object, signal, { isAsked: isDeleting });
   if (reading.kind === "obstacle") return toBlockedResult(reading.blocker);
   const set = pods.follow({ selector: reading.selector, object });
   hpaPods.refresh(object.namespace);

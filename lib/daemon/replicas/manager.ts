@@ -58,7 +58,7 @@ import {
   type ScaledObjectSnapshot,
 } from "./reports.ts";
 import { createQueryLimits, TRIGGER_BUDGET } from "./query_limits.ts";
-import { createFindPlural, createScaleClient, REQUEST_TIMEOUT_MS } from "./scale_client.ts";
+import { createFindPlural, createScaleClient, createWatchedScales, REQUEST_TIMEOUT_MS } from "./scale_client.ts";
 import { createComputeUsage, createCountPods, createGetWorkloadPod, MeteredPods, TargetPods } from "./target_pods.ts";
 import { createTemplates } from "./templates.ts";
 import {
@@ -211,7 +211,10 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     compute,
     budget,
     dryRun,
-    scales: createScaleClient({ client, clock, acquirePermit }),
+    scales: createWatchedScales(createScaleClient({ client, clock, acquirePermit }), {
+      clock,
+      findScale: observer.findScale,
+    }),
     objects,
     sets,
     hpaPods,

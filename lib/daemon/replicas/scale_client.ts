@@ -28,7 +28,12 @@ interface WriteRequest extends TargetPlace {
 }
 
 export interface ScaleClient {
-  readonly get: (place: TargetPlace, signal: AbortSignal) => Promise<ScaleReading>;
+  /** `isAsked`: by a request, whatever a watch shows. */
+  readonly get: (
+    place: TargetPlace,
+    signal: AbortSignal,
+    options?: { readonly isAsked: boolean },
+  ) => Promise<ScaleReading>;
   readonly write: (request: WriteRequest) => Promise<ScaleAnswer>;
 }
 
@@ -61,6 +66,84 @@ export function createScaleClient(options: ScaleClientOptions): ScaleClient {
     },
     write: (request) => writeScale(request, { ...options, findResource, slots }),
   };
+}
+
+interface WatchedScalesOptions {
+  readonly clock: Pick<Clock, "monotonic">;
+  /** The scale as a watch shows it; `null` where a watch does not show it, or may be late. */
+  readonly findScale: (workload: {
+    readonly kind: "deployment" | "statefulset";
+    readonly namespace: string;
+    readonly name: string;
+  }) => Scale | null;
+}
+
+/** After this time the API server is asked again, so that a right that was taken away is noticed. */
+const ASK_AGAIN_MS = 300_000;
+
+/**
+ * Returns a client that takes the scale of a Deployment or StatefulSet from podfit's watch, and asks the API server only
+ * at first, after each write and each failure, and every 5 min. A selector cannot change, so that of the last answer is
+ * used.
+ *
+ * The watch may be a little late. It is not used before it shows what the API server has answered last, so it does not
+ * show replicas from before podfit's own write. And no write follows from replicas of the past: each write names the
+ * version that its decision was made on. If that is not the newest, the API server refuses it, the scale is read again,
+ * and other replicas than those of the decision end the write. Clauses: R30, R46.
+ */
+export function createWatchedScales(scales: ScaleClient, { clock, findScale }: WatchedScalesOptions): ScaleClient {
+  const answers = new Map<string, { readonly atMs: number; readonly scale: Scale; readonly selector: Selector }>();
+  const toKey = ({ namespace, target: { apiVersion, kind, name } }: TargetPlace) =>
+    [namespace, apiVersion, kind, name].join("/");
+
+  function findCurrent({ namespace, target: { apiVersion, kind, name } }: TargetPlace): Scale | null {
+    const known = apiVersion === "apps/v1" ? WATCHED_KINDS.get(kind) : undefined;
+    return known === undefined ? null : findScale({ kind: known, namespace, name });
+  }
+
+  function forgetOld(nowMs: number): void {
+    // The oldest are first.
+    for (const [key, { atMs }] of answers) {
+      if (nowMs - atMs < ASK_AGAIN_MS) return;
+      answers.delete(key);
+    }
+  }
+
+  return {
+    async get(place, signal, { isAsked } = { isAsked: false }) {
+      const key = toKey(place);
+      forgetOld(clock.monotonic());
+      const [answer, current] = [answers.get(key), findCurrent(place)];
+      if (!isAsked && answer !== undefined && current !== null && isNotBefore(current, answer.scale)) {
+        return { kind: "read", scale: current, selector: answer.selector };
+      }
+      answers.delete(key);
+      const reading = await scales.get(place, signal);
+      const { scale, selector } = reading.kind === "read" ? reading : { scale: null, selector: null };
+      if (scale !== null && current !== null) answers.set(key, { atMs: clock.monotonic(), scale, selector });
+      return reading;
+    },
+    async write(request) {
+      try {
+        return await scales.write(request);
+      } finally {
+        answers.delete(toKey(request));
+      }
+    },
+  };
+}
+
+const WATCHED_KINDS: ReadonlyMap<string, "deployment" | "statefulset"> = new Map([["Deployment", "deployment"], [
+  "StatefulSet",
+  "statefulset",
+]]);
+
+/** Versions of one object are numbers that grow: https://kep.k8s.io/5504. Others are compared for equality. */
+function isNotBefore(current: Scale, answer: Scale): boolean {
+  const [one, other] = [current.resourceVersion, answer.resourceVersion];
+  if (current.uid !== answer.uid) return false;
+  if (!/^\d+$/.test(one) || !/^\d+$/.test(other)) return one === other;
+  return BigInt(one) >= BigInt(other);
 }
 
 type WriteOptions = ScaleClientOptions & { readonly findResource: FindResource; readonly slots: Semaphore };

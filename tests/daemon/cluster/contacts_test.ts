@@ -69,3 +69,20 @@ Deno.test("Contacts waits for no optional list, and has no age of one that is fo
   void contacts.run(new AbortController().signal);
   assertEquals([...ages[1] ?? []].map(([resource]) => resource), ["pods", "deployments"]);
 });
+
+Deno.test("isRecent() is true for 75 s after a contact, and never for a list that is missing, stale or not watched (R30)", () => {
+  const { time, contacts } = open();
+  assertEquals(contacts.isRecent("deployments", "shop"), false, "not listed");
+  contacts.recordSync(SHOP);
+  time.ms += 74_999;
+  assertEquals(contacts.isRecent("deployments", "shop"), true);
+  assertEquals(contacts.isRecent("deployments", "cart"), false, "another namespace");
+  assertEquals(contacts.isRecent("statefulsets", "shop"), false, "not watched");
+  time.ms += 1;
+  assertEquals(contacts.isRecent("deployments", "shop"), false);
+  contacts.recordChange(SHOP);
+  assertEquals(contacts.isRecent("deployments", "shop"), true);
+  time.ms += STALE_MS;
+  contacts.recordChange(SHOP);
+  assertEquals(contacts.isRecent("deployments", "shop"), false, "events before it may be missing");
+});

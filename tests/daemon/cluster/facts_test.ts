@@ -1,6 +1,6 @@
 import { assertEquals } from "#assert";
-import type { Node } from "../../../lib/api/kubernetes.ts";
-import { parseAutoscalerFacts, parseNode } from "../../../lib/daemon/cluster/parse_objects.ts";
+import type { Deployment, Node } from "../../../lib/api/kubernetes.ts";
+import { parseAutoscalerFacts, parseNode, parseWorkload } from "../../../lib/daemon/cluster/parse_objects.ts";
 import {
   listPrefixes,
   type Mode,
@@ -26,6 +26,16 @@ Deno.test("readNode() reads port and capacity; what it cannot read is unknown", 
   assertEquals([known.port, known.capacity], [10251, { cpuMillicores: 8000, memoryBytes: 32 * 1024 ** 3 }]);
   const odd = parseNode({ status: { capacity: { cpu: "many", memory: "0" } } } as unknown as Node);
   assertEquals(odd.capacity, { cpuMillicores: null, memoryBytes: null });
+});
+
+Deno.test("parseWorkload() gives the numbers of the scale, but of no DaemonSet and of no object without replicas (R30)", () => {
+  const metadata = { name: "web", namespace: "shop", uid: "u", resourceVersion: "12" };
+  const find = (spec: unknown, kind: "deployment" | "daemonset" = "deployment", status?: unknown) =>
+    parseWorkload({ metadata, spec, status } as Deployment, kind).scale;
+  const scale = { uid: "u", resourceVersion: "12", replicas: 3, statusReplicas: 2 };
+  assertEquals(find({ replicas: 3 }, "deployment", { replicas: 2 }), scale);
+  assertEquals(find({ replicas: 0 }), { ...scale, replicas: 0, statusReplicas: 0 });
+  assertEquals([find({}), find({ replicas: 3 }, "daemonset")], [undefined, undefined]);
 });
 
 Deno.test("parseAutoscalerFacts() gives a policy, or every problem of the spec (C8)", () => {

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "#assert";
 import { autoscaler, deployment } from "../../e2e/support/workloads.ts";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
 import { ClusterRun } from "../../support/cluster_run.ts";
-import { CPU_50, replicasBy, scaledObject } from "../../support/replicas_run.ts";
+import { CPU_50, replicasBy, ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
 
 const NOBODY = () => Promise.resolve({ kind: "failed", message: "nobody is there", isEmpty: false } as const);
 
@@ -33,6 +33,26 @@ Deno.test("nothing is scaled while it is not known who resizes the pods: their s
   const sized = await run.get("podresourceautoscalers/web");
   assert(sized.status?.lastScaleTime !== undefined, "sizes follow once it is known");
   assertEquals(await readReplicas(run), 2, "vertical first");
+});
+
+Deno.test("a scale that podfit watches is asked for at the start, after each write and every 5 min, and changes by hand are seen (R30)", async () => {
+  await using run = await ReplicasRun.start([
+    deployment("web", { containers: [{ requests: { cpu: "100m" } }], replicas: 2 }),
+    deployment("jobs", { containers: [{ requests: { cpu: "100m" } }], replicas: 3 }),
+    scaledObject("web", [workloadTrigger("app=jobs")], { spec: { minReplicaCount: 1, maxReplicaCount: 9 } }),
+  ]);
+  await run.advance(90);
+  assertEquals(await run.replicas(), 3);
+  const countReads = () => run.podfit.requests.filter((one) => /^GET .*\/deployments\/web\/scale/.test(one)).length;
+  const settled = countReads();
+  assert(settled <= 4, `${settled}`);
+  // 25 checks of two loops.
+  await run.advance(280);
+  assert(countReads() <= settled + 1, `${countReads()} after ${settled}`);
+  // A change by hand is seen at the next check.
+  await run.cluster.patch("deployments/web", { spec: { replicas: 6 } });
+  await run.advance(30);
+  assertEquals(run.writes.length, 2);
 });
 
 async function readReplicas(run: ClusterRun): Promise<number> {

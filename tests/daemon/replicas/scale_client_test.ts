@@ -3,10 +3,14 @@
  * Clauses: R6, R30, R46.
  */
 import { assert, assertEquals, assertStringIncludes } from "#assert";
-import { createScaleClient, type ScaleReading } from "../../../lib/daemon/replicas/scale_client.ts";
+import {
+  createScaleClient,
+  createWatchedScales,
+  type ScaleReading,
+} from "../../../lib/daemon/replicas/scale_client.ts";
 import type { AcquirePermit } from "../../../lib/daemon/permits.ts";
 import { createClient } from "../../../lib/kube/client.ts";
-import type { Blocker, ScaleWrite } from "../../../lib/model/replicas_decision.ts";
+import type { Blocker, Scale, ScaleWrite } from "../../../lib/model/replicas_decision.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import type { Target } from "../../../lib/model/scaled_object.ts";
 import type { Json } from "../../support/api_objects.ts";
@@ -34,8 +38,8 @@ interface Asked {
   readonly body: Json | null;
 }
 
-/** Answers in this order. The last answer repeats. */
-function open(answers: readonly (() => Response | Promise<Response>)[]) {
+/** Answers in this order. The last answer repeats. `findScale`: what a watch shows; `null` by default. */
+function open(answers: readonly (() => Response | Promise<Response>)[], findScale: () => Scale | null = () => null) {
   const asked: Asked[] = [];
   const notes: unknown[] = [];
   let given = 0;
@@ -67,9 +71,10 @@ function open(answers: readonly (() => Response | Promise<Response>)[]) {
     permits.push(wanted);
     return Promise.resolve(turn);
   };
-  const scales = createScaleClient({ client, clock, acquirePermit });
+  const scales = createWatchedScales(createScaleClient({ client, clock, acquirePermit }), { clock, findScale });
   const signal = new AbortController().signal;
-  const read = (target: Target = WEB) => scales.get({ namespace: "shop", target }, signal);
+  const read = (target: Target = WEB, isAsked = false) =>
+    scales.get({ namespace: "shop", target }, signal, { isAsked });
   const from = { replicas: 3, statusReplicas: 2, resourceVersion: "7", uid: "u" };
   const wanted: ScaleWrite = { from, replicas: 5, half: "tick", at: 0, reason: "ScaledOut", message: "" };
   const write = (mayWrite = () => true, replicas = wanted.replicas) =>
@@ -235,4 +240,90 @@ Deno.test("write() asks for the next permit of its namespace for more replicas, 
   for (const replicas of [4, 2, 0]) await write(() => true, replicas);
   const expected = [true, false, false].map((isUrgent) => ({ namespace: "shop", isUrgent }));
   assertEquals(permits, expected);
+});
+
+/** Version 7 of 3 replicas, unless said otherwise. */
+function watched(change: Partial<Scale> = {}): Scale {
+  return { replicas: 3, statusReplicas: 2, resourceVersion: "7", uid: "u", ...change };
+}
+
+Deno.test("read() asks once for a scale that a watch shows, and takes what the watch shows from then on (R30)", async () => {
+  let shown: Scale | null = watched();
+  const { read, asked, clock } = open([json(scale())], () => shown);
+  assertEquals(kindOf(await read()), "read");
+  shown = watched({ replicas: 9, statusReplicas: 8, resourceVersion: "12" });
+  const reading = await read();
+  assert(reading.kind === "read");
+  assertEquals([reading.scale, asked.length], [shown, 1]);
+  assertEquals(reading.selector.requirements, [{ key: "app", operator: "In", values: ["web"] }]);
+  await read(WEB, true);
+  assertEquals(asked.length, 2, "by request");
+  await clock.advance(299_000);
+  await read();
+  assertEquals(asked.length, 2);
+  await clock.advance(1_000);
+  await read();
+  assertEquals(asked.length, 3, "after 5 min");
+});
+
+Deno.test("read() asks where the watch is late, shows another object or none, or may be dead (R30)", async () => {
+  const late: Record<string, Scale | null> = {
+    "an older version": watched({ resourceVersion: "6" }),
+    "an older version with more digits than letters": watched({ resourceVersion: "06x" }),
+    "another object of the name": watched({ uid: "v", resourceVersion: "99" }),
+    "no such object, or a watch without contact": null,
+  };
+  for (const [name, shown] of Object.entries(late)) {
+    let current: Scale | null = watched();
+    const { read, asked } = open([json(scale())], () => current);
+    await read();
+    current = shown;
+    await read();
+    assertEquals(asked.length, 2, name);
+  }
+  // A kind without a watch.
+  const list = {
+    kind: "APIResourceList",
+    resources: ["rollouts", "rollouts/scale"].map((name) => ({ name, kind: "Rollout", namespaced: true })),
+  };
+  const { read, asked } = open([json(list), json(scale())], watched);
+  for (let time = 0; time < 2; time++) await read(ROLLOUT);
+  assertEquals(asked.length, 3);
+});
+
+Deno.test("read() asks after each write and each failure: the watch may show the replicas from before (R30, R46)", async () => {
+  const { read, write, asked } = open(
+    [
+      json(scale()),
+      json(scale({ replicas: 5, version: "8" })),
+      json(scale({ replicas: 5, version: "8" })),
+      refuse(503),
+    ],
+    watched,
+  );
+  await read();
+  assertEquals((await write()).kind, "accepted");
+  for (let time = 0; time < 2; time++) {
+    const reading = await read();
+    // The second time, too: the watch still shows version 7.
+    assertEquals(
+      reading.kind === "read" ? reading.scale.replicas : reading,
+      time === 0 ? 5 : {
+        kind: "obstacle",
+        blocker: { kind: "scale", message: "no" },
+      },
+    );
+  }
+  assertEquals(asked.map(({ request }) => request.split(" ")[0]), ["GET", "PUT", "GET", "GET"]);
+});
+
+Deno.test("write() that follows from an old scale of a watch is refused, and other replicas end it (R46)", async () => {
+  // The watch shows 3 replicas of version 7. Somebody has written 9 since.
+  const changed = open([json(scale()), refuse(409), json(scale({ replicas: 9, version: "8" }))], watched);
+  await changed.read();
+  const reading = await changed.read();
+  assert(reading.kind === "read" && reading.scale.replicas === 3);
+  assertEquals(await changed.write(), { kind: "dropped" });
+  assertEquals(changed.asked.map(({ request }) => request.split(" ")[0]), ["GET", "PUT", "GET"]);
+  assertEquals(changed.asked[1]?.body?.metadata.resourceVersion, "7");
 });
