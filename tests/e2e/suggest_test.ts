@@ -28,7 +28,7 @@ scenario("suggest watches a Deployment and prints an autoscaler that applies and
       stdout,
       /^# Suggested for container main of deployment\/web by what was seen: usage of 1 pod, watched for /,
     );
-    assertStringIncludes(stdout, "# Less than a day was seen: what a day or a week brings is not in it.\n");
+    assertStringIncludes(stdout, "# Less than a day was seen: peaks of other hours and days are not in it.\n");
     assertMatch(stdout, /^# never resized /m);
     const [manifest, ...more] = parseAll(stdout) as AutoscalerJson[];
     assertEquals(more, []);

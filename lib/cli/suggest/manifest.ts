@@ -53,13 +53,13 @@ function listReasons({ target, container, suggestion, seen, source }: ManifestOp
       : "CPU was not seen: it was taken for constant.",
     seen.includes("memory")
       ? `Memory: ${describeLevels(levels.memory, "memory")}.`
-      : "Memory was not seen: its numbers are the profile's, and nothing here speaks for them.",
+      : "Memory was not seen: its numbers are those of the profile, and were not tried.",
     "",
     ...formatVerdicts(suggestion, seen),
     "",
     numbers.size === 0
       ? `Profile ${profile} without changes: none of ${tried} policies was 5 % better.`
-      : `Profile ${profile} with ${count}, the best of ${tried} policies; behind each number what would be without it.`,
+      : `Profile ${profile} with ${count}, the best of ${tried} policies. After each number: the result without it.`,
     ...listWarnings(best.verdict, levels.seconds),
   ];
 }
@@ -79,7 +79,7 @@ function listWarnings({ oomKills }: Verdict, seconds: number): readonly string[]
     ...oomKills > 0
       ? [`It was killed for memory under every policy, ${oomKills} times under this: raise its limit.`]
       : [],
-    ...seconds < DAY_SECONDS ? ["Less than a day was seen: what a day or a week brings is not in it."] : [],
+    ...seconds < DAY_SECONDS ? ["Less than a day was seen: peaks of other hours and days are not in it."] : [],
   ];
 }
 

@@ -181,7 +181,9 @@ function parseSpec(spec: Fields, { bounds, isStored }: SpecContext): Spec | null
     mode: spec.word("mode", ["apply", "recommend"]) ?? "apply",
     newPods: spec.word("newPods", ["template", "inherit"]) ?? "template",
   } as const;
-  const policy = parsePolicy(profile === null ? spec : fillFromProfile(spec, profile), {
+  // With a misspelt profile, fields that every profile has are not missing. The object is invalid in any case.
+  const filler = profile ?? (spec.has("profile") ? "balanced" : null);
+  const policy = parsePolicy(filler === null ? spec : fillFromProfile(spec, filler), {
     profile,
     named: listNamedFields(spec),
     bounds,

@@ -17,6 +17,16 @@ Deno.test("podfit lint prints findings to stdout and a summary to stderr, and en
   ]);
 });
 
+Deno.test("a profile that does not exist is the one error of a manifest that leaves the rest to it", async () => {
+  const spec = "{target: {kind: deployment, name: web}, profile: balancd, policy: {cooldown: 5m}}";
+  const text =
+    `apiVersion: keda.kedify.io/v1alpha1\nkind: PodResourceAutoscaler\nmetadata: {name: web}\nspec: ${spec}\n`;
+  const { code, stdout } = await lint(["-f", "-"], text);
+  assertEquals([code, stdout.trimEnd().split("\n").map((line) => line.replace(/^\S+ /, ""))], [1, [
+    'error: web: spec.profile: Cannot use "balancd" as profile: must be one of latency, balanced, thrifty',
+  ]]);
+});
+
 Deno.test("podfit lint prints what the page about CI shows", async () => {
   const text = QUICK_START.trimStart().replace("cooldown: 30s", "cooldown: 2 m").replace(
     "kind: deployment",
