@@ -1,7 +1,8 @@
 /**
  * One size of the scale bench: API server, hollow kubelets and daemon as three processes, metrics-server as a fourth
- * where there is one; what the last two use in a window that begins when all pods are tracked. Steady state: no pod
- * comes, goes or is resized. A window in which a read failed, or too few were made, is an error and not a result.
+ * where there is one; what the last two use in a window, and in the warm-up before it, which begins when all pods are
+ * tracked. No pod comes or goes, and some are resized. A window in which a read failed, too few were made or no pod was
+ * resized is an error and not a result.
  */
 import { bundleDaemon, readAddress, readMetrics, readSeries, startDaemon, waitUntilReady } from "./daemon.ts";
 import { startRealCluster } from "./scale_real.ts";
@@ -15,6 +16,8 @@ export interface SizeOptions {
   readonly nodes: number;
   readonly podsPerNode: number;
   readonly scaledObjects: number;
+  /** V8 compiles what is often used, and pods that were always too large become smaller. */
+  readonly warmUpMs: number;
   readonly windowMs: number;
   /** Path of its program; `null` = without it. */
   readonly metricsServer: string | null;
@@ -37,7 +40,7 @@ const SYNC_MS = 180_000;
 const SAMPLE_MS = 5_000;
 
 export async function measureSize(
-  { nodes, podsPerNode, scaledObjects, windowMs, metricsServer, kubeconfig, say }: SizeOptions,
+  { nodes, podsPerNode, scaledObjects, warmUpMs, windowMs, metricsServer, kubeconfig, say }: SizeOptions,
 ): Promise<SizeResult> {
   await using stack = new AsyncDisposableStack();
   const directory = await Deno.makeTempDir();
@@ -70,34 +73,56 @@ export async function measureSize(
 
   const readBoth = async () =>
     [await readUsage(daemon.pid), other === null ? null : await readUsage(other.pid)] as const;
-  const [atStart, otherAtStart] = await readBoth();
-  const before = readFigures(await readMetrics(address));
+  const measure = async (ms: number) => {
+    const began = performance.now();
+    const seen = [await readBoth()];
+    while (performance.now() - began < ms) {
+      await new Promise((resolve) => setTimeout(resolve, Math.min(SAMPLE_MS, ms)));
+      seen.push(await readBoth());
+    }
+    return {
+      seconds: (performance.now() - began) / 1000,
+      podfit: toCost(seen.map(([one]) => one)),
+      metricsServer: other === null ? null : toCost(seen.flatMap(([, one]) => one ?? [])),
+    };
+  };
+  const { cpuSeconds } = await readUsage(daemon.pid);
   say(
-    `${nodes} nodes, ${pods} pods: tracked after ${syncSeconds.toFixed(1)} s and ${
-      atStart.cpuSeconds.toFixed(1)
-    } s of CPU`,
+    `${nodes} nodes, ${pods} pods: tracked after ${syncSeconds.toFixed(1)} s and ${cpuSeconds.toFixed(1)} s of CPU`,
   );
-  const windowBegan = performance.now();
-  const seen: (readonly [ProcessUsage, ProcessUsage | null])[] = [];
-  while (performance.now() - windowBegan < windowMs) {
-    await new Promise((resolve) => setTimeout(resolve, Math.min(SAMPLE_MS, windowMs)));
-    seen.push(await readBoth());
-  }
-  const windowSeconds = (performance.now() - windowBegan) / 1000;
+  const warmUp = await measure(warmUpMs);
+  const before = readFigures(await readMetrics(address));
+  const window = await measure(windowMs);
+  const windowSeconds = window.seconds;
   const page = await readMetrics(address);
   const after = readFigures(page);
   const blockMs = (readSeries(page, "podfit_loop_block_seconds") || 0) * 1000;
   const [reads, evaluations] = [after.reads - before.reads, after.evaluations - before.evaluations];
-  checkWindow({ reads, evaluations, after, nodes, podsPerNode, windowSeconds, complaints });
+  const resizes = after.resizes - before.resizes;
+  checkWindow({
+    reads,
+    evaluations,
+    resizes,
+    failedReads: after.failedReads,
+    nodes,
+    podsPerNode,
+    windowSeconds,
+    complaints,
+  });
   const scraped = other === null ? "" : `, metrics-server knows ${await other.countPods()} pods`;
-  say(`  ${reads} reads, ${evaluations} evaluations in ${windowSeconds.toFixed(0)} s${scraped}`);
+  say(
+    `  ${reads} reads, ${evaluations} evaluations, ${resizes} resizes in ${windowSeconds.toFixed(0)} s` +
+      `, ${before.resizes} resizes before it${scraped}`,
+  );
   return {
     nodes,
     pods,
     windowSeconds,
+    resizes,
+    warmUp,
     replicas: scaledObjects === 0 ? null : { ...readReplicaFigures(page), blockMs },
-    podfit: toCost(atStart, seen.map(([one]) => one)),
-    metricsServer: otherAtStart === null ? null : toCost(otherAtStart, seen.flatMap(([, one]) => one ?? [])),
+    podfit: window.podfit,
+    metricsServer: window.metricsServer,
   };
 }
 
@@ -170,19 +195,21 @@ function readFigures(metrics: string): Figures {
 interface Window extends Pick<SizeOptions, "nodes" | "podsPerNode"> {
   readonly reads: number;
   readonly evaluations: number;
-  readonly after: Figures;
+  readonly resizes: number;
+  readonly failedReads: number;
   readonly windowSeconds: number;
   readonly complaints: readonly string[];
 }
 
-function checkWindow({ reads, evaluations, after, nodes, podsPerNode, windowSeconds, complaints }: Window): void {
+function checkWindow(window: Window): void {
+  const { reads, evaluations, resizes, failedReads, nodes, podsPerNode, windowSeconds, complaints } = window;
   // A poll may fall just outside of the window.
   const expected = Math.floor(nodes * Math.max(0, (windowSeconds * 1000) / POLL_MS - 1) * 0.9);
-  const isBusy = reads >= expected && evaluations >= expected * podsPerNode;
-  if (isBusy && after.failedReads === 0 && after.resizes === 0 && complaints.length === 0) return;
+  const isBusy = reads >= expected && evaluations >= expected * podsPerNode && resizes > 0;
+  if (isBusy && failedReads === 0 && complaints.length === 0) return;
   throw new Error(
-    `Cannot use this run: ${reads} reads (at least ${expected} expected, ${after.failedReads} failed), ` +
-      `${evaluations} evaluations, ${after.resizes} resizes\n${complaints.slice(0, 5).join("\n")}`,
+    `Cannot use this run: ${reads} reads (at least ${expected} expected, ${failedReads} failed), ` +
+      `${evaluations} evaluations, ${resizes} resizes\n${complaints.slice(0, 5).join("\n")}`,
   );
 }
 
@@ -196,11 +223,12 @@ async function drain(stderr: ReadableStream<Uint8Array>, complaints: string[]): 
   }
 }
 
-function toCost(before: ProcessUsage, seen: readonly ProcessUsage[]): Cost {
-  const last = seen.at(-1) ?? before;
+/** Of two or more looks. */
+function toCost(seen: readonly ProcessUsage[]): Cost {
+  const [first, last] = [seen[0], seen.at(-1)];
   return {
-    cpuSeconds: last.cpuSeconds - before.cpuSeconds,
-    rssMiB: seen.reduce((sum, { rssMiB }) => sum + rssMiB, 0) / Math.max(1, seen.length),
-    peakMiB: last.peakMiB,
+    cpuSeconds: (last?.cpuSeconds ?? NaN) - (first?.cpuSeconds ?? NaN),
+    rssMiB: seen.reduce((sum, { rssMiB }) => sum + rssMiB, 0) / seen.length,
+    peakMiB: last?.peakMiB ?? NaN,
   };
 }

@@ -1,8 +1,10 @@
 /**
  * The process of the API server: the embedded one over TLS, its pods and nodes put straight into its store, as their
- * kubelets would have reported them by now. It first says what its kubelets serve with, and is told their ports.
+ * kubelets would have reported them by now. It first says what its kubelets serve with, and is told their ports. It also
+ * reports resizes as carried out, since the kubelets of this bench talk to no API server.
  */
 import type { JsonObject } from "../../../lib/embedded/json.ts";
+import type { Pod } from "../../../lib/api/kubernetes.ts";
 import { toNode, toNodeStatus } from "../../../lib/embedded/kubelet/register.ts";
 import { createObjectsClient, type ObjectsClient } from "../../../lib/embedded/objects_client.ts";
 import { ADMIN } from "../../support/embedded/access.ts";
@@ -17,6 +19,10 @@ import { listDeployments, nodeConfig, readTemplate, SETTLED_MS, startMachine, ty
 
 const TOKEN = "bench";
 
+/** From a resize to the first status of it, and from there to the second. */
+const BEGIN_MS = 300;
+const CARRY_OUT_MS = 1_000;
+
 const told = hearMessages();
 const authority = await createAuthority("scale bench");
 await say({ kubelets: await authority.issue("kubelet") });
@@ -25,6 +31,7 @@ const api = createFullApiServer({ clock: systemClock, random: Math.random, token
 await createObjects(toClient(api), world);
 for (const deployment of listDeployments(world)) api.store.put("apps/deployments", deployment);
 await putNodes(api, world, ports);
+carryOutResizes(api, toClient(api));
 await using served = await serve(api.handle, { authority });
 await say({ kubeconfig: toKubeconfig(served, TOKEN), token: TOKEN });
 // Until nobody is there.
@@ -53,4 +60,34 @@ async function putNodes({ store }: EmbeddedApiServer, world: World, ports: reado
       store.put("/pods", JSON.parse(JSON.stringify({ ...pod, status })));
     }
   }
+}
+
+/** A kubelet writes two statuses for a resize: that it has begun, and a little later that it is done. */
+function carryOutResizes({ store }: EmbeddedApiServer, client: ObjectsClient): void {
+  store.collection("/pods").listen(({ kind, entry: { object }, previous }) => {
+    const [metadata, spec] = [object["metadata"] as Pod["metadata"], object["spec"] as Pod["spec"]];
+    const before = previous?.object["metadata"] as Pod["metadata"];
+    if (kind !== "MODIFIED" || metadata?.generation === before?.generation) return;
+    const observedGeneration = metadata?.generation ?? 0;
+    const containers = spec?.containers ?? [];
+    const [total] = containers;
+    const patch = (status: unknown) =>
+      client.patch(`/api/v1/namespaces/${metadata?.namespace}/pods/${metadata?.name}/status`, "strategic", {
+        status,
+      } as JsonObject);
+    const begin = () =>
+      patch({
+        observedGeneration,
+        allocatedResources: total?.resources?.requests,
+        conditions: [{ type: "PodResizeInProgress", status: "True", observedGeneration }],
+        containerStatuses: containers.map(({ name, resources }) => ({ name, allocatedResources: resources?.requests })),
+      });
+    const end = () =>
+      patch({
+        resources: total?.resources,
+        conditions: [{ $patch: "delete", type: "PodResizeInProgress" }],
+        containerStatuses: containers.map(({ name, resources }) => ({ name, resources })),
+      });
+    void systemClock.sleep(BEGIN_MS).then(begin).then(() => systemClock.sleep(CARRY_OUT_MS)).then(end);
+  }, null);
 }

@@ -15,6 +15,14 @@ export interface SizeResult {
   readonly nodes: number;
   readonly pods: number;
   readonly windowSeconds: number;
+  /** Of pods, in the window. */
+  readonly resizes: number;
+  /** The time before the window, since all pods are tracked. */
+  readonly warmUp: {
+    readonly seconds: number;
+    readonly podfit: Cost;
+    readonly metricsServer: Cost | null;
+  };
   /** What ScaledObjects cost; `null` = there are none. */
   readonly replicas: ReplicaFigures | null;
   readonly podfit: Cost;
@@ -68,6 +76,7 @@ export function writeReport(results: readonly SizeResult[]): Report {
       (nodes === last?.nodes ? ` (goals: at most ${CPU_RATIO_GOAL.toFixed(1)} and ${MEMORY_RATIO_GOAL})` : "")
     ),
     ...(ratios.length === 0 ? ["metrics-server: not measured"] : []),
+    ...results.map(toWarmUp),
     ...results.flatMap(toReplicas),
   ];
   const missed = [
@@ -112,6 +121,13 @@ function toRow({ nodes, pods, windowSeconds }: SizeResult, name: string, cost: C
     (kib / nodes).toFixed(0),
     (kib / pods).toFixed(1),
   ];
+}
+
+function toWarmUp({ nodes, windowSeconds, resizes, warmUp }: SizeResult): string {
+  const perMinute = ({ cpuSeconds }: Cost) => `${((cpuSeconds / warmUp.seconds) * 60).toFixed(2)} CPU s/min`;
+  const other = warmUp.metricsServer === null ? "" : `, metrics-server ${perMinute(warmUp.metricsServer)}`;
+  return `${nodes} nodes: ${((resizes / windowSeconds) * 60).toFixed(1)} resizes/min in the window; warm-up of ` +
+    `${warmUp.seconds.toFixed(0)} s before it: podfit ${perMinute(warmUp.podfit)}${other}`;
 }
 
 function toReplicas({ nodes, replicas }: SizeResult): readonly string[] {

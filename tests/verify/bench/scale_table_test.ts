@@ -7,7 +7,8 @@ function cost(cpuSeconds: number, rssMiB: number): Cost {
 }
 
 function size(nodes: number, podfit: Cost, metricsServer: Cost | null = null): SizeResult {
-  return { nodes, pods: nodes * 30, windowSeconds: 300, replicas: null, podfit, metricsServer };
+  const warmUp = { seconds: 180, podfit: cost(6, 80), metricsServer: metricsServer && cost(3, 60) };
+  return { nodes, pods: nodes * 30, windowSeconds: 300, resizes: 20, warmUp, replicas: null, podfit, metricsServer };
 }
 
 Deno.test("writeReport() prints cost per node and per pod, growth from size to size, and the ratio to metrics-server", () => {
@@ -31,6 +32,10 @@ Deno.test("writeReport() prints cost per node and per pod, growth from size to s
     "10 nodes, podfit to metrics-server: CPU 1.00, memory 1.50",
     "100 nodes, podfit to metrics-server: CPU 0.75, memory 1.20",
     "1000 nodes, podfit to metrics-server: CPU 0.75, memory 0.50 (goals: at most 1.0 and 0.5)",
+    ...[10, 100, 1000].map((nodes) =>
+      `${nodes} nodes: 4.0 resizes/min in the window; warm-up of 180 s before it: podfit 2.00 CPU s/min, ` +
+      "metrics-server 1.00 CPU s/min"
+    ),
   ]);
   assertEquals(missed, []);
 });
@@ -48,9 +53,11 @@ Deno.test("writeReport() names each goal that is missed", () => {
 
 Deno.test("writeReport() says so where metrics-server was not measured, and compares windows of other lengths", () => {
   const { text } = writeReport([size(10, cost(3, 90)), { ...size(100, cost(3, 90)), windowSeconds: 30 }]);
-  assertEquals(text.split("\n").slice(-2), [
+  assertEquals(text.split("\n").slice(-4), [
     "10 to 100 nodes: CPU per pod x 1.00, memory per pod x 0.10",
     "metrics-server: not measured",
+    "10 nodes: 4.0 resizes/min in the window; warm-up of 180 s before it: podfit 2.00 CPU s/min",
+    "100 nodes: 40.0 resizes/min in the window; warm-up of 180 s before it: podfit 2.00 CPU s/min",
   ]);
 });
 

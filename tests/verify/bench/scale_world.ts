@@ -20,7 +20,7 @@ export interface World {
   readonly scaledObjects?: number;
 }
 
-/** By then all pods run and are ready, and nothing but use changes any more. */
+/** By then all pods run and are ready. */
 export const SETTLED_MS = 60_000;
 
 export const POLL_MS = 15_000;
@@ -45,7 +45,7 @@ export function nodeConfig(node: number): NodeConfig {
     memoryBytes: 32 * 2 ** 30,
     pods: 110,
     system: { cpuMillicores: 60, memoryBytes: 500 * 2 ** 20 },
-    // Loads stand still, so that a coarse step is as good as a fine one; a slice costs what a poll does.
+    // Loads stand still between two polls; a slice costs what a poll does.
     stepMs: POLL_MS,
   };
 }
@@ -79,9 +79,9 @@ export function listAutoscalers(world: World): readonly JsonObject[] {
       spec: {
         selector: { matchLabels: { app } },
         containerName: "main",
-        policy: { pollInterval: "15s", consecutiveSamples: 3, cooldown: "5m", cpu: SIDES, memory: SIDES },
-        // Who wants more cpu has as much as it may.
-        bounds: { cpu: { requests: { max: "100m" }, limits: { max: "200m" } } },
+        policy: { pollInterval: "15s", consecutiveSamples: 3, cooldown: "30m", cpu: SIDES, memory: SIDES },
+        // A pod that wants more cpu has as much as it may. No limit gets below a load: the kubelets hold back no pod.
+        bounds: { cpu: { requests: { max: "100m" }, limits: { min: "150m", max: "200m" } } },
       },
     };
   });
@@ -156,8 +156,6 @@ function toPod(
   const id = node * world.podsPerNode + index;
   const { app, namespace } = toApp(id % countAutoscalers(world));
   const { status: _status, spec, metadata, ...head } = structuredClone(template);
-  // Within the thresholds, as podfit leaves its pods; each tenth wants more than its bound.
-  const env = [{ name: "CPU", value: id % 10 === 0 ? "95" : String(45 + (id % 25)) }, { name: "MEM", value: "36" }];
   return {
     ...head,
     metadata: {
@@ -167,12 +165,61 @@ function toPod(
       uid: toUid(id),
       generation: 1,
       labels: { app },
+      annotations: { ...metadata?.annotations, "sim.podfit.dev/load": JSON.stringify({ main: toLoad(id) }) },
       creationTimestamp: formatTime(world.startedAt),
     },
     spec: {
       ...spec,
       nodeName: nodeConfig(node).name,
-      containers: (spec?.containers ?? []).map((container) => ({ ...container, image: LOAD_IMAGE, env })),
+      containers: (spec?.containers ?? []).map((container) => ({ ...container, image: LOAD_IMAGE })),
     },
   };
 }
+
+/** What a pod has to do with its autoscaler. A third is within its thresholds, a third is held back, a third moves. */
+export const ROLES = ["inBand", "inBand", "atBound", "inCooldown", "wishing", "resized"] as const;
+
+export function toRole(id: number): typeof ROLES[number] {
+  return ROLES[id % ROLES.length] ?? "inBand";
+}
+
+/** In the form of the annotation. A request of 100m is too small above 80m, and too large below 20m. */
+function toLoad(id: number) {
+  const part = ((id * 7919) % 1000) / 1000;
+  const noise = (amplitude: number, seed: string) => ({
+    kind: "noise",
+    amplitude,
+    stepMs: POLL_MS,
+    seed: `${seed}${id}`,
+  });
+  const cpu = (curve: unknown) => ({ kind: "sum", curves: [curve, noise(3, "cpu")] });
+  const step = (before: number, after: number, atMs: number) => ({
+    kind: "step",
+    before,
+    after,
+    atMs: Math.round(atMs),
+  });
+  const curves = {
+    inBand: { kind: "constant", value: 45 + (id % 25) },
+    // It wants more than its bound.
+    atBound: { kind: "constant", value: 95 },
+    // It is made smaller during the warm-up, and wants to be larger from then on.
+    inCooldown: step(10, 60, (5 + 2 * part) * MINUTE_MS),
+    // It is above its threshold for two samples at most, and three are needed.
+    wishing: {
+      kind: "sum",
+      curves: [
+        { kind: "constant", value: 55 },
+        { kind: "spikes", height: 60, everyMs: 90_000, lengthMs: POLL_MS, firstMs: Math.round(part * 90_000) },
+      ],
+    },
+    // One after the other is made smaller.
+    resized: step(60, 10, (1 + 20 * part) * MINUTE_MS),
+  };
+  return {
+    cpuMillicores: cpu(curves[toRole(id)]),
+    workingSetBytes: { kind: "sum", curves: [{ kind: "constant", value: 38 * 2 ** 20 }, noise(2 ** 20, "memory")] },
+  };
+}
+
+const MINUTE_MS = 60_000;
