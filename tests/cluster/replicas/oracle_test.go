@@ -43,6 +43,14 @@ import (
 //go:linkname reconcile k8s.io/kubernetes/pkg/controller/podautoscaler.(*HorizontalController).reconcileAutoscaler
 func reconcile(a *podautoscaler.HorizontalController, ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler, key string) error
 
+// From 1.37 on the controller reconciles only an HPA that it was told of.
+//
+//go:linkname enqueue k8s.io/kubernetes/pkg/controller/podautoscaler.(*HorizontalController).enqueueHPA
+func enqueue(a *podautoscaler.HorizontalController, hpa interface{})
+
+//go:linkname forget k8s.io/kubernetes/pkg/controller/podautoscaler.(*HorizontalController).deleteHPA
+func forget(a *podautoscaler.HorizontalController, hpa interface{})
+
 // Course is an HPA and its ticks. Times are ms since the course's start.
 type Course struct {
 	ID       string                                    `json:"id"`
@@ -304,17 +312,19 @@ func TestOracle(t *testing.T) {
 		if err := decoder.Decode(&course); err != nil {
 			t.Fatal(err)
 		}
+		// Needs and events belong to the name: each course has its own.
+		hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: fmt.Sprint("h", n)}}
 		var result Result
-		synctest.Test(t, func(*testing.T) { result = run(ctx, controller, course, n) })
+		enqueue(controller, hpa)
+		synctest.Test(t, func(*testing.T) { result = run(ctx, controller, course, hpa) })
+		forget(controller, hpa)
 		if err := encoder.Encode(result); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func run(ctx context.Context, controller *podautoscaler.HorizontalController, course Course, n int) Result {
-	// Needs and events belong to the name: each course has its own.
-	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: fmt.Sprint("h", n)}}
+func run(ctx context.Context, controller *podautoscaler.HorizontalController, course Course, hpa *autoscalingv2.HorizontalPodAutoscaler) Result {
 	setSpec(hpa, course.Spec)
 	w.start, w.spec, w.last = time.Now(), course.Replicas, hpa
 	result := Result{ID: course.ID}

@@ -4,6 +4,10 @@ import { readLines } from "./lines.ts";
 
 const MODULE = new URL("../../cluster/replicas/", import.meta.url);
 
+/** The version whose controller is asked: 1.36, or the one of KUBERNETES. */
+const VERSION = Deno.env.get("KUBERNETES") ?? "1.36";
+const MODULE_FILE = VERSION === "1.36" ? "go" : `kubernetes-${VERSION}`;
+
 /**
  * The path of the program, beside the cluster's own. Builds it where it is not there or was built of other sources: 2 minutes without Go's build
  * cache, seconds with it. Rejects with what go said.
@@ -11,11 +15,12 @@ const MODULE = new URL("../../cluster/replicas/", import.meta.url);
 export async function buildOracle(): Promise<string> {
   const cache = Deno.env.get("XDG_CACHE_HOME") ?? `${Deno.env.get("HOME")}/.cache`;
   const folder = `${Deno.env.get("CLUSTER_HOME") ?? `${cache}/podfit-cluster`}/bin`;
-  const [program, made] = [`${folder}/replicas-oracle`, `${folder}/.replicas-oracle.made`];
+  const name = VERSION === "1.36" ? "replicas-oracle" : `replicas-oracle-${VERSION}`;
+  const [program, made] = [`${folder}/${name}`, `${folder}/.${name}.made`];
   const digest = await digestSources();
   if (await readText(made) === digest && await readText(program, "exists") !== null) return program;
   await Deno.mkdir(folder, { recursive: true });
-  const args = ["test", "-p", "1", "-trimpath", "-c", "-o", program, "."];
+  const args = ["test", "-p", "1", "-trimpath", `-modfile=${MODULE_FILE}.mod`, "-c", "-o", program, "."];
   const { success, stderr } = await new Deno.Command("go", { args, cwd: MODULE, stdout: "null" }).output();
   if (!success) {
     throw new Error(
@@ -49,7 +54,7 @@ async function send(stdin: WritableStream<Uint8Array>, courses: Iterable<Course>
 }
 
 async function digestSources(): Promise<string> {
-  const files = ["doc.go", "go.mod", "go.sum", "oracle_test.go"];
+  const files = ["doc.go", `${MODULE_FILE}.mod`, `${MODULE_FILE}.sum`, "oracle_test.go"];
   const texts = await Promise.all(files.map((file) => Deno.readTextFile(new URL(file, MODULE))));
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(texts.join("\0")));
   return new Uint8Array(hash).toHex();

@@ -2,7 +2,7 @@
 /**
  * `deno task oracle [--courses N] [--seed S] [--from I] [--workers N]`: made-up courses through the HPA controller of Kubernetes, unmodified, and
  * through podfit's tick half; each tick must come out the same. A difference has its course and how to run it again. The last line adds it up;
- * exit code 1 unless there is none. Needs go 1.26.
+ * exit code 1 unless there is none. `KUBERNETES=1.37` asks the controller of that version. Needs go 1.26.
  */
 import { parseArgs } from "node:util";
 import { buildOracle } from "./go_oracle.ts";
