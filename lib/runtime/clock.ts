@@ -48,7 +48,7 @@ export function computeWallAheadMs(clock: Pick<Clock, "now" | "steady">, steady 
 
 /** Returns the reason of a timeout's signal, for every clock: a TimeoutError, as `AbortSignal.timeout()` has it. */
 export function timeoutError(ms: number): DOMException {
-  return new DOMException(`Timed out after ${ms} ms`, "TimeoutError");
+  return new DOMException(`Timed out after ${Math.round(ms)} ms`, "TimeoutError");
 }
 
 /**

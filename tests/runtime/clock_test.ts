@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "#assert";
-import { type Clock, computeWallAheadMs, systemClock } from "../../lib/runtime/clock.ts";
+import { type Clock, computeWallAheadMs, systemClock, timeoutError } from "../../lib/runtime/clock.ts";
 import { settleEventLoop, VIRTUAL_START_AT, VirtualClock } from "../support/virtual_clock.ts";
 
 /** The sanitizers prove "leaves no timer behind" for the real clock: an hour's sleep that leaked would fail its test. */
@@ -120,4 +120,8 @@ Deno.test("VirtualClock.advance() fails rather than hangs on an endless loop of 
   await assertRejects(() => clock.advance(1), Error, "endless loop");
   stop.abort();
   await spinning;
+});
+
+Deno.test("a timeout of a fast clock has whole milliseconds in its words", () => {
+  assertEquals(timeoutError(10_000 / 60).message, "Timed out after 167 ms");
 });
