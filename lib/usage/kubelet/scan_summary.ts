@@ -239,7 +239,7 @@ export class SummaryScanner {
     return this.#cursor.at;
   }
 
-  /** Scans a time from behind its quote, and puts there: its ms, the same if its form is usual, where its text is. */
+  /** Scans a time from behind its quote, and puts there its ms and where its text is. */
   #scanTime(from: number, to: number): number {
     const values = this.#values;
     const end = from + TIME_BYTES;
@@ -247,13 +247,12 @@ export class SummaryScanner {
       const ms = this.#isNewestTime(from) ? this.#timeMs : this.#parseTime(from);
       if (ms > 0) {
         values[to] = ms;
-        values[to + 1] = ms;
-        values[to + 2] = from;
-        values[to + 3] = end;
+        values[to + 1] = from;
+        values[to + 2] = end;
         return end + 1;
       }
     }
-    const after = this.#scanText(from, to + 2);
+    const after = this.#scanText(from, to + 1);
     const text = after - 1 - from <= MAX_NAME_LENGTH ? this.#decode(from, after - 1) : "";
     values[to] = toTime(text) ?? NaN;
     return after;
@@ -268,7 +267,7 @@ export class SummaryScanner {
     return true;
   }
 
-  /** `2026-11-20T11:58:35Z`, of days that there are: of each time there is one text. NaN for another form. */
+  /** `2026-11-20T11:58:35Z`, as Go writes a time in UTC. NaN for another form. */
   #parseTime(at: number): number {
     const bytes = this.#bytes;
     const isTime = bytes[at + 10] === LETTER_T && bytes[at + 13] === COLON && bytes[at + 16] === COLON &&
@@ -276,8 +275,7 @@ export class SummaryScanner {
     if (!isTime) return NaN;
     if (!isTextAt(bytes, this.#day, { start: at, end: at + DAY_BYTES })) {
       this.#day = this.#decode(at, at + DAY_BYTES);
-      const ms = /^\d{4}-\d\d-\d\d$/.test(this.#day) ? Date.parse(`${this.#day}T00:00:00Z`) : NaN;
-      this.#dayMs = !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(this.#day) ? ms : NaN;
+      this.#dayMs = /^\d{4}-\d\d-\d\d$/.test(this.#day) ? Date.parse(`${this.#day}T00:00:00Z`) : NaN;
     }
     const hours = parseTwoDigits(bytes, at + 11);
     const minutes = parseTwoDigits(bytes, at + 14);
@@ -446,6 +444,8 @@ const MAX_LEARNED = 1000;
 /** Of all kubelets together; then they are learned again. */
 const MAX_PIECES = 10_000;
 
+const UTF8_ENCODER = new TextEncoder();
+
 const NO_BYTES = new Uint8Array();
 const NO_VIEW = new DataView(NO_BYTES.buffer);
 
@@ -510,7 +510,7 @@ const END_FIELD = newField(ENDED);
 const OTHER_FIELD = newField(SKIPPED);
 
 function newPlace(makers: Readonly<Record<string, MakeField>>): Place {
-  const fields = Object.entries(makers).map(([name, make], index) => make(new TextEncoder().encode(name), 1 << index));
+  const fields = Object.entries(makers).map(([name, make], index) => make(UTF8_ENCODER.encode(name), 1 << index));
   return { fields, start: newPiece(NO_BYTES, END_FIELD) };
 }
 

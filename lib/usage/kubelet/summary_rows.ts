@@ -4,6 +4,7 @@
  * Texts of a pod are compared with those of its last reading, and decoded only if they differ.
  */
 import { ROW } from "../../api/usage.ts";
+import { createDeduplicator } from "../../runtime/buffers.ts";
 import { UTF8 } from "../json/scanner.ts";
 import { UsageTable, UsageTablePool } from "../rows.ts";
 import {
@@ -27,32 +28,31 @@ import {
 export const GIVE_UP = new Error("The summary is not as expected");
 
 /**
- * Where the scanner puts the values of an object: a text has two columns, its start and its end; a time has four: its
- * ms, its ms again if the text has the usual form, and its text. NaN = absent.
+ * Where the scanner puts the values of an object: a text has two columns, its start and its end; a time has three: its
+ * ms and its text. NaN = absent.
  */
 export const COLUMN = {
   name: 0,
   started: 2,
-  startedUsual: 3,
-  startedText: 4,
-  at: 6,
-  counter: 10,
+  startedText: 3,
+  at: 5,
+  counter: 8,
   /** 1 if the object is there. */
-  hasCpu: 11,
-  hasMemory: 12,
-  hasFull: 13,
-  hasSome: 14,
-  full: 15,
-  avg10: 16,
-  avg60: 17,
-  some: 18,
-  usage: 19,
-  workingSet: 20,
+  hasCpu: 9,
+  hasMemory: 10,
+  hasFull: 11,
+  hasSome: 12,
+  full: 13,
+  avg10: 14,
+  avg60: 15,
+  some: 16,
+  usage: 17,
+  workingSet: 18,
   /** For what is not read again. */
-  unread: 21,
+  unread: 19,
 } as const;
 
-const COLUMNS = 22;
+const COLUMNS = 20;
 
 /** Where the columns begin of the node, of its present pod and of that pod's present container. */
 export const NODE = 0;
@@ -73,8 +73,6 @@ interface KnownPod {
 interface KnownContainer {
   readonly name: string;
   instance: string;
-  /** The time of `instance` if it has the usual form; NaN otherwise. */
-  startedAt: number;
 }
 
 /** The rows of one summary after the other. */
@@ -96,6 +94,8 @@ export class SummaryRows {
   #podRow = -1;
   #containers = 0;
   #nodeName = "";
+  /** Names of containers are few. */
+  readonly #share = createDeduplicator((name: string) => name);
 
   /** `known` is that of the node, and is brought up to date. */
   begin(bytes: Uint8Array, known: KnownPods, { tracked, nodeNow }: SummaryOptions): void {
@@ -262,19 +262,17 @@ export class SummaryRows {
     const guess = containers[index];
     if (guess !== undefined && this.#isText(guess.name, start, end)) return guess;
     for (const one of containers) if (this.#isText(one.name, start, end)) return one;
-    const found = { name: this.#decode(start, end), instance: "", startedAt: NaN };
+    const found = { name: this.#share(this.#decode(start, end)), instance: "" };
     if (containers.length === MAX_POD_CONTAINERS) containers.length = 0;
     containers.push(found);
     return found;
   }
 
   #getInstance(known: KnownContainer): string {
-    const startedAt = this.values[CONTAINER + COLUMN.startedUsual] ?? NaN;
-    // Two texts of the usual form that mean the same time are the same.
-    if (known.startedAt === startedAt) return known.instance;
-    known.startedAt = startedAt;
     const start = this.values[CONTAINER + COLUMN.startedText] ?? NaN;
-    return known.instance = this.#decode(start, this.values[CONTAINER + COLUMN.startedText + 1] ?? NaN);
+    const end = this.values[CONTAINER + COLUMN.startedText + 1] ?? NaN;
+    if (!this.#isText(known.instance, start, end)) known.instance = this.#decode(start, end);
+    return known.instance;
   }
 
   #getNodeName(): string | null {
