@@ -62,6 +62,7 @@ const STEPS: Readonly<Record<string, readonly string[]>> = {
     "notices",
     "recommend",
     "decide",
+    "quiet",
   ],
   "lib/horizontal": [
     "replica_calculator",

@@ -18,6 +18,7 @@ import {
   comparePods,
   compareReplicas,
   isBlocked,
+  type LazyRecord,
   type Packing,
   Ring,
   type RingRules,
@@ -25,7 +26,8 @@ import {
   toLane,
 } from "../record/ring.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { EvaluationSink } from "./pods/controller.ts";
+import type { HeldVerdict } from "../vertical/quiet/verdict.ts";
+import type { Evaluation, EvaluationSink, QuietEvaluation } from "./pods/controller.ts";
 import type { ReplicasSink } from "./replicas/reports.ts";
 
 /** The pod or the ScaledObject that the lines are about. */
@@ -58,6 +60,7 @@ export function createFlightRecorder(clock: Pick<Clock, "steady" | "monotonic" |
   const pods = new Rings(POD_RULES);
   const objects = new Rings(REPLICAS_RULES);
   const watchers = new Map<string, Set<OnRecordLine>>();
+  const lazyRecords = new WeakMap<HeldVerdict, LazyRecord<EvaluationRecord>>();
   const ringsOf = ({ kind }: RecordSubject) => kind === "pod" ? pods : objects;
 
   function notify(subject: RecordSubject, toLine: () => RecordLine): void {
@@ -73,13 +76,26 @@ export function createFlightRecorder(clock: Pick<Clock, "steady" | "monotonic" |
     for (const onLine of listeners) onLine(null);
   }
 
+  const sink = ({ before, input, outcome }: Evaluation) => {
+    const { pod: { namespace, name, uid }, now, observation } = input;
+    const record = toRecord({ before, input, outcome });
+    pods.add(record, { namespace, name, uid, isLast: observation.kind === "answered" });
+    notify({ kind: "pod", namespace, name }, () => toPodLine({ record, count: 1, since: now }));
+  };
+
+  /** Most are only counted. A reader, or somebody who watches the pod, gets the record that was not made. */
+  function onQuiet({ verdict }: QuietEvaluation): void {
+    const { pod: { namespace, name, uid } } = verdict.decided.input;
+    const lazy = lazyRecords.get(verdict) ?? toLazyRecord(verdict);
+    lazyRecords.set(verdict, lazy);
+    pods.repeat({ at: verdict.now, lazy, isSilent: verdict.decisions.length === 0 }, { namespace, name, uid });
+    notify({ kind: "pod", namespace, name }, () => {
+      return toPodLine({ record: toRecord(verdict.replay()), count: 1, since: verdict.now });
+    });
+  }
+
   return {
-    sink({ before, input, outcome }) {
-      const { pod: { namespace, name, uid }, now, observation } = input;
-      const record = toRecord({ before, input, outcome });
-      pods.add(record, { namespace, name, uid, isLast: observation.kind === "answered" });
-      notify({ kind: "pod", namespace, name }, () => toPodLine({ record, count: 1, since: now }));
-    },
+    sink: Object.assign(sink, { onQuiet }),
     replicasSink: {
       onPass({ before, input, outcome }) {
         const { object: { namespace, name, uid, isDeleting }, now } = input;
@@ -128,6 +144,12 @@ export function createFlightRecorder(clock: Pick<Clock, "steady" | "monotonic" |
   };
 }
 
+/** The sketch has no states, so that they need no memory while the verdict holds. */
+function toLazyRecord(verdict: HeldVerdict): LazyRecord<EvaluationRecord> {
+  const sketch = toRecord(verdict.decided);
+  return { sketch, make: () => toRecord(verdict.replayDecided()) };
+}
+
 const PACK_INTERVAL_MS = 1_000;
 
 const EXPIRE_INTERVAL_MS = 60_000;
@@ -172,6 +194,18 @@ class Rings<R> {
     this.#kept.set(uid, one);
     if (!isLast) this.#markPresent(one);
     one.ring.add(record);
+    if (one.ring.hasEnded) this.#toPack.add(one);
+  }
+
+  /** One more record that repeats the newest; see `Ring.repeat`. */
+  repeat(
+    { at, ...how }: { readonly at: number; readonly lazy: LazyRecord<R>; readonly isSilent: boolean },
+    { uid, namespace, name }: SubjectName & { readonly uid: string },
+  ): void {
+    const one = this.#kept.get(uid) ?? { uid, namespace, name, ring: new Ring(this.#rules), goneAt: null };
+    this.#kept.set(uid, one);
+    this.#markPresent(one);
+    one.ring.repeat(at, how);
     if (one.ring.hasEnded) this.#toPack.add(one);
   }
 

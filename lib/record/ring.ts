@@ -17,6 +17,13 @@ export interface Run<R> {
   readonly since: number;
 }
 
+/** The newest record of a run, which is made when somebody reads it. */
+export interface LazyRecord<R> {
+  /** What later records are compared with. */
+  readonly sketch: R;
+  readonly make: () => R;
+}
+
 /** Compresses and decompresses a text. */
 export interface Packing {
   readonly pack: (text: string) => string;
@@ -42,10 +49,19 @@ export interface RingRules<R> {
 }
 
 interface OpenRun<R> extends Run<R> {
+  record: R;
+  /** The newest of them, while it is not made; then `record` is its sketch. */
+  lazy: LazyRecord<R> | null;
+  count: number;
   /** The first record of its kind in a row was kept apart. */
   readonly isAfterFirst: boolean;
   /** When the last of them was, kept or not, epoch ms. */
-  readonly at: number;
+  at: number;
+}
+
+/** Makes the newest record if it is not made yet. */
+function toRun<R>({ record, lazy, count, since }: OpenRun<R>): Run<R> {
+  return { record: lazy === null ? record : lazy.make(), count, since };
 }
 
 interface Chunk {
@@ -66,7 +82,7 @@ export class Ring<R> {
   /** Runs that have ended, not yet packed; oldest first. */
   #ended: Run<R>[] = [];
   #chunks: Chunk[] = [];
-  #newest: Run<R> | null = null;
+  #newest: OpenRun<R> | null = null;
 
   constructor(rules: RingRules<R>) {
     this.#rules = rules;
@@ -74,7 +90,7 @@ export class Ring<R> {
 
   /** The newest line, with its newline; `null` where nothing is left. */
   findNewest(): string | null {
-    return this.#newest === null ? null : `${this.#rules.format(this.#newest)}\n`;
+    return this.#newest === null ? null : `${this.#rules.format(toRun(this.#newest))}\n`;
   }
 
   /** Is there something to pack? */
@@ -99,9 +115,26 @@ export class Ring<R> {
     }
     const count = run.count + 1;
     if (repetition === "silent") return this.#put(lane, { ...run, count, at });
-    if (run.isAfterFirst || !keepsFirst(record)) return this.#put(lane, { ...run, record, count, at });
+    if (run.isAfterFirst || !keepsFirst(record)) return this.#put(lane, { ...run, record, lazy: null, count, at });
     this.#endAll();
     this.#begin(lane, record, true);
+  }
+
+  /** The same as `add` at that time, epoch ms, for a record that `compare` finds to repeat the newest, or to be silent. */
+  repeat(at: number, { lazy, isSilent }: { readonly lazy: LazyRecord<R>; readonly isSilent: boolean }): void {
+    const lane = this.#rules.getLane(lazy.sketch);
+    const run = this.#open.get(lane);
+    const isFirst = run === undefined || (!run.isAfterFirst && this.#rules.keepsFirst(lazy.sketch));
+    if (isFirst && !isSilent) {
+      if (run !== undefined) this.#endAll();
+      return this.#begin(lane, lazy.make(), run !== undefined);
+    }
+    if (run === undefined) return;
+    run.count++;
+    run.at = at;
+    if (isSilent) return;
+    run.record = lazy.sketch;
+    run.lazy = lazy;
   }
 
   /** Packs what has ended. It may take a millisecond or two. */
@@ -149,7 +182,7 @@ export class Ring<R> {
 
   #begin(lane: string, record: R, isAfterFirst: boolean): void {
     const at = this.#rules.getAt(record);
-    this.#put(lane, { record, count: 1, since: at, at, isAfterFirst });
+    this.#put(lane, { record, lazy: null, count: 1, since: at, at, isAfterFirst });
   }
 
   #put(lane: string, run: OpenRun<R>): void {
@@ -166,7 +199,7 @@ export class Ring<R> {
 
   #listOpen(): readonly Run<R>[] {
     const { getAt } = this.#rules;
-    return [...this.#open.values()].sort((a, b) => getAt(a.record) - getAt(b.record));
+    return [...this.#open.values()].map((run) => toRun(run)).sort((a, b) => getAt(a.record) - getAt(b.record));
   }
 
   /** The oldest lines go, half a chunk at a time. */

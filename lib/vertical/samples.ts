@@ -165,10 +165,10 @@ export function fillsLimit(cpuMillicores: number, cpuLimitMillicores: number | n
 }
 
 /** Below four times the source's time resolution a rate would be mostly rounding. */
-const MIN_RESOLUTIONS = 4;
+export const MIN_RESOLUTIONS = 4;
 
 /** More than any node has (64 TiB), and a hundred times as much is still a safe integer: a target may be 1 %. */
-const MAX_AMOUNT = 2 ** 46;
+export const MAX_AMOUNT = 2 ** 46;
 
 /** Returns the step for a source of rates (metrics.k8s.io, a cgroup reader): each later point is a sample. */
 function nextRateSampling(
@@ -205,12 +205,12 @@ function isInvalidPoint({ at, cpu, workingSetBytes, usageBytes }: Point): boolea
   return !(isUsed && isValidAmount(at) && isValidAmount(workingSetBytes) && isValidAmount(usageBytes ?? 0));
 }
 
-function isCount(value: number | null | undefined): value is number {
+export function isCount(value: number | null | undefined): value is number {
   return Number.isSafeInteger(value) && (value ?? -1) >= 0;
 }
 
 /** Returns whether the amount is finite and in range. */
-function isValidAmount(amount: number): boolean {
+export function isValidAmount(amount: number): boolean {
   return amount >= 0 && amount < Infinity;
 }
 
@@ -273,7 +273,7 @@ interface PodCpuStep {
 }
 
 /** Returns whether it overlaps the newest sample by less than half of itself. */
-function isNewInterval(last: Sample, { from, at }: Pick<Sample, "from" | "at">): boolean {
+export function isNewInterval(last: Pick<Sample, "from" | "at">, { from, at }: Pick<Sample, "from" | "at">): boolean {
   return Math.min(last.at, at) - Math.max(last.from, from) < (at - from) / 2;
 }
 
@@ -287,7 +287,7 @@ const FULL_LIMIT_SHARE = 0.95;
 const SATURATED_SHARE = 0.1;
 
 /** Below this share of its limit a container waits for the node's CPU, not for its quota. */
-const BUSY_SHARE = 0.5;
+export const BUSY_SHARE = 0.5;
 
 /** Demand is at most this multiple of usage: a wrong measure does no more harm than a wrong step. */
 const MAX_DEMAND_TIMES = 4;

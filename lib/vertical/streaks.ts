@@ -253,7 +253,7 @@ interface SampleContext {
 }
 
 /** An evaluation may come this share of the interval early: polls of a node do not fall on the millisecond. */
-const DUE_TOLERANCE = 0.1;
+export const DUE_TOLERANCE = 0.1;
 
 function sampleAutoscaler(before: AutoscalerView, autoscaler: Autoscaler, context: SampleContext): Sampled {
   const { now, observation } = context.input;
@@ -274,7 +274,7 @@ function sampleAutoscaler(before: AutoscalerView, autoscaler: Autoscaler, contex
 }
 
 /** Returns the first due time after `now`: missed evaluations are not repeated, and the phase is kept. */
-function nextDueAt(dueAt: number, pollIntervalMs: number, now: number): number {
+export function nextDueAt(dueAt: number, pollIntervalMs: number, now: number): number {
   return dueAt + (Math.floor((now - dueAt) / pollIntervalMs) + 1) * pollIntervalMs;
 }
 
@@ -361,7 +361,8 @@ function countSample(
   const evidence = nextEvidence(view.evidence, isWitness ? listCpuFields(autoscaler) : autoscaler.sides, {
     at: now,
     silenceMs: computeSilenceMs(autoscaler),
-    usageOf: (rule) => findUsage(rule, sample),
+    cpu: sample.demandMillicores,
+    memory: sample.workingSetBytes,
   });
   const known = isWitness ? { ...evidence, sides: { ...view.evidence.sides, ...evidence.sides } } : evidence;
   const next: AutoscalerView = { ...view, dueAt, sampling, evidence: known, silentSince: null };

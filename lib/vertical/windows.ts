@@ -35,7 +35,7 @@ export function addPeak(
   const memory = rules.filter(({ resource }) => resource === "memory");
   return {
     ...before,
-    sides: { ...before.sides, ...nextEvidenceFields(before.sides, memory, { at, usageOf: () => bytes }) },
+    sides: { ...before.sides, ...nextEvidenceFields(before.sides, memory, { at, cpu: null, memory: bytes }) },
   };
 }
 
@@ -44,6 +44,34 @@ export function findEvidence({ sides }: Evidence, { key, down }: FieldPolicy): n
   const side = sides[key];
   if (side === undefined) return null;
   return side.kind === "peaks" ? findPeak(side) : findPercentile(side, down.percentile?.percent ?? 100);
+}
+
+/**
+ * Returns what `nextEvidence` makes of the fields; the same object if nothing changed. Fields without a usage stay as
+ * they are.
+ */
+export function nextQuietEvidence(
+  before: Evidence["sides"],
+  rules: readonly FieldPolicy[],
+  seen: Omit<SeenUsage, "silenceMs">,
+): Evidence["sides"] {
+  let sides: Partial<Record<ResourceField, Peaks | Histogram>> | null = null;
+  let lastRule: FieldPolicy | null = null;
+  let lastSide: Peaks | Histogram | null = null;
+  for (const rule of rules) {
+    const { key, resource, down: { windowMs, percentile } } = rule;
+    const usage = resource === "cpu" ? seen.cpu : seen.memory;
+    if (usage === null || (windowMs === 0 && percentile === null)) continue;
+    const known = before[key];
+    const isShared = lastRule !== null && hasSameWindow(lastRule, rule) && known === before[lastRule.key];
+    const side: Peaks | Histogram = isShared && lastSide !== null
+      ? lastSide
+      : nextSide(known, rule, { at: seen.at, usage });
+    if (side !== known) (sides ??= { ...before })[key] = side;
+    lastRule = rule;
+    lastSide = side;
+  }
+  return sides ?? before;
 }
 
 /**
@@ -129,8 +157,9 @@ interface SeenUsage {
   readonly at: number;
   /** After so long without a sample the time before counts as not watched, ms. */
   readonly silenceMs: number;
-  /** Usage of the field, millicores or bytes; `null` = unknown. */
-  readonly usageOf: (rule: FieldPolicy) => number | null;
+  /** Usage by resource, millicores and bytes; `null` = unknown. */
+  readonly cpu: number | null;
+  readonly memory: number | null;
 }
 
 /** Returns how long the field must have been watched before it goes down, ms; 0 = its streak is enough. */
@@ -143,14 +172,14 @@ const NO_EVIDENCE_FIELDS: Evidence["sides"] = NO_EVIDENCE.sides;
 function nextEvidenceFields(
   before: Evidence["sides"],
   rules: readonly FieldPolicy[],
-  { at, usageOf }: Pick<SeenUsage, "at" | "usageOf">,
+  { at, cpu, memory }: Omit<SeenUsage, "silenceMs">,
 ): Evidence["sides"] {
   let sides: Partial<Record<ResourceField, Peaks | Histogram>> | null = null;
   let last: { readonly rule: FieldPolicy; readonly side: Peaks | Histogram } | null = null;
   for (const rule of rules) {
     const { key, down: { windowMs, percentile } } = rule;
     if (windowMs === 0 && percentile === null) continue;
-    const usage = usageOf(rule);
+    const usage = rule.resource === "cpu" ? cpu : memory;
     const known = before[key];
     if (usage === null) {
       if (known !== undefined) (sides ??= {})[key] = known;
@@ -159,13 +188,21 @@ function nextEvidenceFields(
     // Both fields of a resource have the same usage: with the same rule they share one object.
     const side: Peaks | Histogram = last !== null && hasSameWindow(last.rule, rule) && known === before[last.rule.key]
       ? last.side
-      : percentile === null
-      ? nextPeaks(known?.kind === "peaks" ? known : undefined, windowMs, { at, usage })
-      : nextHistogram(known?.kind === "histogram" ? known : undefined, percentile, { at, usage });
+      : nextSide(known, rule, { at, usage });
     (sides ??= {})[key] = side;
     last = { rule, side };
   }
   return sides ?? NO_EVIDENCE_FIELDS;
+}
+
+function nextSide(
+  known: Peaks | Histogram | undefined,
+  { down: { windowMs, percentile } }: FieldPolicy,
+  seen: { readonly at: number; readonly usage: number },
+): Peaks | Histogram {
+  return percentile === null
+    ? nextPeaks(known?.kind === "peaks" ? known : undefined, windowMs, seen)
+    : nextHistogram(known?.kind === "histogram" ? known : undefined, percentile, seen);
 }
 
 function hasSameWindow(a: FieldPolicy, b: FieldPolicy): boolean {

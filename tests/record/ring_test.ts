@@ -64,6 +64,41 @@ for (const [sentence, [texts, expected]] of Object.entries(CASES)) {
   });
 }
 
+Deno.test("a ring reads the same whether what repeats is added, or counted and made by who reads it", () => {
+  for (const texts of ["aaab", "aa??ab", "aBBBBaa?a!aab", "?aa?", "BBBB??BBa", "aaBB?Baaa??bbB"]) {
+    const [added, counted] = [new Ring(RULES), new Ring(RULES)];
+    let made = 0;
+    let before: Note | null = null;
+    for (const [at, text] of texts.split("").entries()) {
+      const record = { at, text };
+      added.add(record);
+      const repetition = before === null ? "news" : RULES.compare(before, record);
+      const lazy = { sketch: { at: NaN, text: before?.text ?? "" }, make: () => (made++, record) };
+      if (repetition === "news") counted.add(record);
+      else counted.repeat(at, { lazy, isSilent: repetition === "silent" });
+      if (repetition !== "silent" || before === null) before = record;
+      assertEquals([counted.findNewest(), lines(counted)], [added.findNewest(), lines(added)], `${texts} ${at}`);
+    }
+    assert(made > 0, texts);
+    for (const ring of [added, counted]) ring.pack();
+    assertEquals(lines(counted), lines(added));
+    assertEquals([counted.expire(90), counted.expire(200)], [added.expire(90), added.expire(200)]);
+  }
+});
+
+Deno.test("a ring makes no record that nobody reads", () => {
+  const ring = ringOf("a");
+  const lazy = {
+    sketch: { at: NaN, text: "a" },
+    make: (): Note => {
+      throw new Error("it is made");
+    },
+  };
+  for (let at = 1; at < 50; at++) ring.repeat(at, { lazy, isSilent: false });
+  ring.add({ at: 50, text: "a" });
+  assertEquals(lines(ring), ["a 0-50 x51"]);
+});
+
 Deno.test("a ring holds the repetitions of each lane apart, and its lines stay in the order of their times", () => {
   const ring = new Ring(RULES);
   const add = (at: number, lane: string, text: string) => ring.add({ at, lane, text });

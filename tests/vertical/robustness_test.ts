@@ -7,7 +7,7 @@ import { decideSize } from "../../lib/vertical/decide.ts";
 import type { Observation, SizeInput } from "../../lib/model/decision.ts";
 import type { ResizeRequest } from "../../lib/model/resize_request.ts";
 import { BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../../lib/model/reasons.ts";
-import { packState, unpackState } from "../../lib/model/packed_state.ts";
+import { flattenState, toPodState } from "../../lib/model/flat_state.ts";
 import { NEW_POD_STATE, type PodState } from "../../lib/model/state.ts";
 import { oddFacts, oddUsage, sanePolicies } from "../support/arbitraries.ts";
 import { lawPolicies } from "../support/law_arbitraries.ts";
@@ -119,7 +119,7 @@ Deno.test("decideSize() never throws, changes nothing it was given, answers alik
           assertEquals(decideSize({ ...state, resourceVersion: null }, input), outcome);
         }
         assertEquals(JSON.parse(JSON.stringify(outcome.state)), outcome.state);
-        assertEquals(unpackState(packState(outcome.state)), outcome.state);
+        assertEquals(toPodState(flattenState(outcome.state)), outcome.state);
         for (const { decision } of outcome.decisions) {
           if (decision.kind === "hold") assertEquals(HOLD_REASONS.includes(decision.reason), true);
           if (decision.kind === "blocked") assertEquals(BLOCK_REASONS.includes(decision.reason), true);

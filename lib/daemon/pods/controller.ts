@@ -1,11 +1,13 @@
 /**
  * The pod controller: it builds the input of `decideSize`, sends the request, and folds the answer into the pod's
- * state. It alone writes the state of pods. An evaluation never waits for an answer. Sinks receive each evaluation:
- * log, metrics, events, status and the flight recorder.
+ * state. It alone writes the state of pods. An evaluation never waits for an answer. As long as the last verdict about a
+ * pod holds, its evaluations are quiet: numbers are written, and nothing is decided. Sinks receive each evaluation: log,
+ * metrics, events, status and the flight recorder.
  */
+import type { UsageRows } from "../../api/usage.ts";
 import type { Autoscaler } from "../../model/autoscaler.ts";
-import type { Observation, SizeInput, SizeOutcome } from "../../model/decision.ts";
-import { type PackedState, packState, unpackState } from "../../model/packed_state.ts";
+import type { NodeCapacity, Observation, SizeInput, SizeOutcome } from "../../model/decision.ts";
+import { type FlatState, flattenState, toPodState } from "../../model/flat_state.ts";
 import type { PodFacts, Siblings } from "../../model/pod.ts";
 import { computeAddedRequests } from "../../model/pod_amounts.ts";
 import type { Answer, ResizeRequest } from "../../model/resize_request.ts";
@@ -14,6 +16,8 @@ import { type Clock, computeWallAheadMs } from "../../runtime/clock.ts";
 import { decideSize } from "../../vertical/decide.ts";
 import { isWaitingForNodeCapacity } from "../../vertical/notices/notices.ts";
 import { wantsSiblings } from "../../vertical/proposals.ts";
+import type { QuietInput, Step } from "../../vertical/quiet/step.ts";
+import { findVerdict, type HeldVerdict } from "../../vertical/quiet/verdict.ts";
 import type { TrackedPod } from "../cluster/facts.ts";
 import type { Surroundings } from "../cluster/observer.ts";
 import type { AcquirePermit } from "../permits.ts";
@@ -48,6 +52,13 @@ type EvaluationContext = Pick<
   "killFloors" | "memoryPressure" | "isSidecar" | "ledSince" | "scaleInPending" | "scaledInAt"
 >;
 
+/** A reading of a node in rows, which hold until its pods are evaluated. */
+export interface ReadingNumbers {
+  readonly rows: UsageRows;
+  readonly clockOffsetMs: number;
+  readonly capacity: NodeCapacity;
+}
+
 /** A request, and the pod that it was decided for. */
 export interface PendingResize {
   readonly tracked: TrackedPod;
@@ -68,6 +79,8 @@ export class PodController implements AsyncDisposable {
   /** By uid, the requests that wait for a permit, the oldest first; monotonic ms. */
   readonly #queued = new Map<string, PendingResize & { readonly sinceMs: number }>();
   readonly #closing = new AbortController();
+  /** Room for quiet evaluations, which run one after the other. */
+  readonly #steps: Step[] = [];
 
   constructor(options: PodControllerOptions) {
     this.#options = options;
@@ -98,9 +111,13 @@ export class PodController implements AsyncDisposable {
 
   /**
    * Decides for each pod and sends the requests, at most one per pod at a time. It does not wait for answers and never
-   * throws.
+   * throws. `numbers`: the same usage, so that quiet evaluations need no observation.
    */
-  evaluate(pods: Iterable<TrackedPod>, observe: (tracked: TrackedPod) => Observation): void {
+  evaluate(
+    pods: Iterable<TrackedPod>,
+    observe: (tracked: TrackedPod) => Observation,
+    numbers: ReadingNumbers | null = null,
+  ): void {
     if (this.#closing.signal.aborted) return;
     // Asked once per namespace, because the answer visits all its autoscalers.
     const verdicts = new Map<string, boolean>();
@@ -110,7 +127,7 @@ export class PodController implements AsyncDisposable {
       verdicts.set(namespace, canDecide);
       // Thousands of pods are matched in slices, and this one may not be yet.
       const current = canDecide ? this.#options.findCurrent(tracked) : null;
-      if (current !== null) this.#evaluateOne(current, observe);
+      if (current !== null) this.#evaluateOne(current, observe, numbers);
     }
   }
 
@@ -125,8 +142,13 @@ export class PodController implements AsyncDisposable {
     await this.answered();
   }
 
-  #evaluateOne(tracked: TrackedPod, observe: (tracked: TrackedPod) => Observation): void {
+  #evaluateOne(
+    tracked: TrackedPod,
+    observe: (tracked: TrackedPod) => Observation,
+    numbers: ReadingNumbers | null,
+  ): void {
     try {
+      if (numbers !== null && this.#advanceByRows(tracked, numbers)) return;
       const observation = observe(tracked);
       const { uid } = tracked.pod;
       if (observation.kind === "changed" && this.#inFlight.has(uid)) {
@@ -134,11 +156,47 @@ export class PodController implements AsyncDisposable {
         this.#inFlight.set(uid, tracked);
         return;
       }
+      if (numbers === null && observation.kind === "usage" && this.#advance(tracked, observation)) return;
       const request = this.#decide(tracked, observation);
       if (request !== null) this.#send(tracked, request);
     } catch (error) {
+      this.#states.endVerdict(tracked.pod.uid);
       this.#options.onError(tracked, error);
     }
+  }
+
+  #advanceByRows(tracked: TrackedPod, { rows, clockOffsetMs, capacity }: ReadingNumbers): boolean {
+    const row = rows.findPod(tracked.pod.uid);
+    return row >= 0 && this.#advance(tracked, { usage: { rows, row }, clockOffsetMs, capacity });
+  }
+
+  /** Makes a quiet evaluation if the last verdict about the pod holds for the reading. */
+  #advance(
+    { pod, autoscalers }: TrackedPod,
+    reading: Pick<QuietInput, "usage" | "clockOffsetMs" | "capacity">,
+  ): boolean {
+    const verdict = this.#states.findVerdict(pod.uid);
+    if (verdict === null || this.#inFlight.has(pod.uid)) return false;
+    const { clock, getContext, report, surroundings } = this.#options;
+    const startedMs = clock.monotonic();
+    const now = clock.steady();
+    const { scaleInPending, scaledInAt } = getContext(pod, now);
+    const { usage, clockOffsetMs, capacity } = reading;
+    const isQuiet = verdict.advance({
+      now,
+      wallAheadMs: computeWallAheadMs(clock, now),
+      pod,
+      contenders: autoscalers,
+      limits: surroundings.findLimits(pod.namespace),
+      scaleInPending,
+      scaledInAt,
+      usage,
+      clockOffsetMs,
+      capacity,
+      steps: this.#steps,
+    });
+    if (isQuiet) reportQuiet(report, { verdict, tookMs: clock.monotonic() - startedMs });
+    return isQuiet;
   }
 
   #decide(tracked: TrackedPod, observation: Observation): ResizeRequest | null {
@@ -148,7 +206,8 @@ export class PodController implements AsyncDisposable {
     const before = known ?? NEW_POD_STATE;
     const input = this.#toInput(tracked, observation);
     const outcome = decideSize(before, input);
-    if (outcome.state !== known) this.#states.put(tracked.pod.uid, outcome.state);
+    const flat = this.#states.put(tracked.pod.uid, outcome.state);
+    this.#states.hold(tracked.pod.uid, findVerdict({ before, input, outcome }, flat));
     this.#reserve(tracked.pod, outcome);
     report({ before, input, outcome, tookMs: clock.monotonic() - startedMs });
     return outcome.request;
@@ -260,11 +319,36 @@ export interface Evaluation {
   readonly tookMs: number;
 }
 
+/** One evaluation that came to the verdict of the one before it. It is the same object until the verdict ends. */
+export interface QuietEvaluation {
+  readonly verdict: HeldVerdict;
+  /** How long it took, in ms. */
+  readonly tookMs: number;
+}
+
 /**
  * Receives one evaluation. It must be cheap if there is nothing to report, because 30,000 pods may be evaluated in
  * every poll interval. It must not keep the evaluation. It may throw: the other sinks still run.
  */
-export type EvaluationSink = (evaluation: Evaluation) => void;
+export interface EvaluationSink {
+  (evaluation: Evaluation): void;
+  /** Receives quiet evaluations. Without it the sink receives them as `decideSize` decides them, which costs as much. */
+  readonly onQuiet?: (quiet: QuietEvaluation) => void;
+}
+
+/** For a sink that has nothing to do with an evaluation without a change. */
+export function ignoreQuiet(): void {}
+
+/** Passes a quiet evaluation to a sink. */
+export function reportQuiet(sink: EvaluationSink, quiet: QuietEvaluation): void {
+  if (sink.onQuiet === undefined) sink(toEvaluation(quiet));
+  else sink.onQuiet(quiet);
+}
+
+/** Returns the quiet evaluation as `decideSize` decides it. */
+export function toEvaluation({ verdict, tookMs }: QuietEvaluation): Evaluation {
+  return { ...verdict.replay(), tookMs };
+}
 
 /** Something that belongs to an autoscaler, such as a decision or a resize. */
 interface AutoscalerPart {
@@ -278,7 +362,16 @@ export function combineSinks(
   sinks: readonly EvaluationSink[],
   onError: (evaluation: Evaluation, error: unknown) => void,
 ): EvaluationSink {
-  return (evaluation) => {
+  const onQuiet = (quiet: QuietEvaluation) => {
+    for (const sink of sinks) {
+      try {
+        reportQuiet(sink, quiet);
+      } catch (error) {
+        onError({ ...quiet.verdict.decided, tookMs: quiet.tookMs }, error);
+      }
+    }
+  };
+  return Object.assign((evaluation: Evaluation) => {
     for (const sink of sinks) {
       try {
         sink(evaluation);
@@ -286,7 +379,7 @@ export function combineSinks(
         onError(evaluation, error);
       }
     }
-  };
+  }, { onQuiet });
 }
 
 /**
@@ -307,31 +400,49 @@ export function findAutoscaler(
   return owner;
 }
 
-/** The state of each tracked pod, by uid. */
+/** The state of each tracked pod, by uid, and the verdict about it as long as that holds. */
 export class PodStates {
-  readonly #packed = new Map<string, PackedState>();
+  readonly #kept = new Map<string, { readonly flat: FlatState; verdict: HeldVerdict | null }>();
 
   /** `null` before the pod's first evaluation. */
   find(uid: string): PodState | null {
-    const resting = this.peek(uid);
-    return resting === null ? null : unpackState(resting);
+    const flat = this.peek(uid);
+    return flat === null ? null : toPodState(flat);
   }
 
   /**
-   * Returns the same without what only decisions need, and without a copy. The next state overwrites it, so callers
+   * Returns the same without what only decisions need, and without a copy. The next evaluation overwrites it, so callers
    * must not keep it.
    */
-  peek(uid: string): PackedState | null {
-    return this.#packed.get(uid) ?? null;
+  peek(uid: string): FlatState | null {
+    return this.#kept.get(uid)?.flat ?? null;
   }
 
-  put(uid: string, state: PodState): void {
-    const before = this.#packed.get(uid) ?? null;
-    const resting = packState(state, before);
-    if (resting !== before) this.#packed.set(uid, resting);
+  /** `null` after an evaluation whose verdict may change with the next reading. */
+  findVerdict(uid: string): HeldVerdict | null {
+    return this.#kept.get(uid)?.verdict ?? null;
+  }
+
+  /** Ends the verdict. */
+  put(uid: string, state: PodState): FlatState {
+    const before = this.#kept.get(uid);
+    const flat = flattenState(state, before?.flat ?? null);
+    if (before === undefined) this.#kept.set(uid, { flat, verdict: null });
+    else before.verdict = null;
+    return flat;
+  }
+
+  /** The verdict is about the state that was put last. */
+  hold(uid: string, verdict: HeldVerdict | null): void {
+    const kept = this.#kept.get(uid);
+    if (kept !== undefined) kept.verdict = verdict;
+  }
+
+  endVerdict(uid: string): void {
+    this.hold(uid, null);
   }
 
   delete(uid: string): void {
-    this.#packed.delete(uid);
+    this.#kept.delete(uid);
   }
 }

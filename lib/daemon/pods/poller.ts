@@ -21,7 +21,7 @@ import {
 import type { NodeFacts, TrackedPod } from "../cluster/facts.ts";
 import type { OnFailure } from "../health.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { PodController } from "./controller.ts";
+import type { PodController, ReadingNumbers } from "./controller.ts";
 import { type UsageHealth, UsageSources } from "./usage_health.ts";
 
 export interface NodePollerOptions {
@@ -299,11 +299,13 @@ export async function runNodeLoop(options: NodeLoopOptions): Promise<void> {
   for (;;) {
     const next = await Promise.race([reading, changes.wait()]);
     if (next === CHANGED) {
-      await evaluateInTurns(() => changes.take(), () => ({ kind: "changed" }), options);
+      await evaluateInTurns(() => changes.take(), () => ({ kind: "changed" }), { ...options, numbers: null });
     } else {
       if (next.done === true) return;
       const { value } = next;
-      await evaluateInTurns(() => beginReading(value, options), toObserver(value, options.capacity()), options);
+      const capacity = options.capacity();
+      const numbers = toNumbers(value, capacity);
+      await evaluateInTurns(() => beginReading(value, options), toObserver(value, capacity), { ...options, numbers });
       // V8 keeps the value of a long-awaited promise until the next collection of the whole heap.
       if (value.kind === "usage") value.pods.clear();
       reading = readings.next();
@@ -322,18 +324,29 @@ function beginReading(reading: Reading, { signal, onReading, beginRound, tracked
 /** Pods that are evaluated without a pause. A node may have hundreds, and other work has to run in between. */
 const PODS_PER_TURN = 10;
 
+interface TurnOptions extends Pick<NodeLoopOptions, "signal" | "tracked" | "controller" | "compute"> {
+  readonly numbers: ReadingNumbers | null;
+}
+
+/** Returns `null` for a source that has objects only. */
+function toNumbers(reading: Reading, capacity: NodeCapacity): ReadingNumbers | null {
+  if (reading.kind !== "usage" || reading.rows === undefined) return null;
+  return { rows: reading.rows, clockOffsetMs: reading.clockOffsetMs, capacity };
+}
+
 /** Evaluates the pods in small groups. The list, and whether a pod is still tracked, are read when a group starts. */
 async function evaluateInTurns(
   list: () => Iterable<string>,
   observe: (tracked: TrackedPod) => Observation,
-  { signal, tracked, controller, compute }: NodeLoopOptions,
+  { signal, tracked, controller, compute, numbers }: TurnOptions,
 ): Promise<void> {
   let waiting: string[] | null = null;
   do {
     waiting = await compute(() => {
       const uids = waiting ?? [...list()];
       if (signal.aborted) return [];
-      controller.evaluate(uids.splice(0, PODS_PER_TURN).flatMap((uid) => tracked().get(uid) ?? []), observe);
+      const pods = uids.splice(0, PODS_PER_TURN).flatMap((uid) => tracked().get(uid) ?? []);
+      controller.evaluate(pods, observe, numbers);
       return uids;
     });
   } while (waiting.length > 0);

@@ -17,14 +17,22 @@ import { formatName } from "../cluster/facts.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import { type OnFailure, toStableText } from "../health.ts";
 import type { AutoscalerName, Metrics } from "../metrics/metrics.ts";
-import { type Evaluation, type EvaluationSink, findAutoscaler, type PendingResize } from "./controller.ts";
+import {
+  type Evaluation,
+  type EvaluationSink,
+  findAutoscaler,
+  ignoreQuiet,
+  type PendingResize,
+  type QuietEvaluation,
+  toEvaluation,
+} from "./controller.ts";
 
 /**
  * Returns a sink that logs a resize at info, and each decision with its reason at debug. The reasons are those of
  * events and metrics. Never throws. Clauses: C53.
  */
 export function createLogSink(log: Log): EvaluationSink {
-  return (evaluation) => {
+  const sink = (evaluation: Evaluation) => {
     const { decisions, request, scaled, enacted } = evaluation.outcome;
     if (log.level === "debug") {
       for (const decision of decisions) logDecision(decision, evaluation, log);
@@ -36,6 +44,11 @@ export function createLogSink(log: Log): EvaluationSink {
       log.debug("Enacted", { autoscaler: nameOwner(evaluation, enacted), pod: evaluation.input.pod.name, tookMs });
     }
   };
+  return Object.assign(sink, {
+    onQuiet: (quiet: QuietEvaluation) => {
+      if (log.level === "debug") sink(toEvaluation(quiet));
+    },
+  });
 }
 
 /**
@@ -43,12 +56,12 @@ export function createLogSink(log: Log): EvaluationSink {
  * Clauses: C50.
  */
 export function createEventSink(recorder: Pick<EventRecorder, "publish">): EvaluationSink {
-  return ({ input: { pod, contenders }, outcome: { notices } }) => {
+  return Object.assign(({ input: { pod, contenders }, outcome: { notices } }: Evaluation) => {
     for (const notice of notices) {
       const autoscaler = contenders.find(({ uid }) => uid === notice.autoscaler);
       if (autoscaler !== undefined) recorder.publish(notice, { autoscaler, pod });
     }
-  };
+  }, { onQuiet: ignoreQuiet });
 }
 
 /**
@@ -57,7 +70,7 @@ export function createEventSink(recorder: Pick<EventRecorder, "publish">): Evalu
  * no pod and writes no event on one. Never throws. Clauses: L58.
  */
 export function createPodEventSink(recorder: Pick<EventRecorder, "publish">): EvaluationSink {
-  return (evaluation) => {
+  const sink = (evaluation: Evaluation) => {
     const { input: { pod, observation }, outcome: { notices } } = evaluation;
     for (const notice of notices) {
       const isRevert = notice.name === "ResizePending" && observation.kind === "answered";
@@ -70,6 +83,7 @@ export function createPodEventSink(recorder: Pick<EventRecorder, "publish">): Ev
       if (autoscaler?.mode === "apply") recorder.publish(notice, { autoscaler, pod, isOnPod: true });
     }
   };
+  return Object.assign(sink, { onQuiet: ignoreQuiet });
 }
 
 const POD_NOTICES: ReadonlySet<NoticeName> = new Set([
@@ -127,7 +141,7 @@ interface MetricsSinkOptions {
  */
 export function createMetricsSink(options: MetricsSinkOptions): EvaluationSink {
   const { metrics } = options;
-  return (evaluation) => {
+  const sink = (evaluation: Evaluation) => {
     const { input: { observation }, outcome: { implausible, decisions, scaled, enacted }, tookMs } = evaluation;
     if (implausible > 0) metrics.usageSkipped("implausible", implausible);
     if (observation.kind === "answered") {
@@ -147,6 +161,19 @@ export function createMetricsSink(options: MetricsSinkOptions): EvaluationSink {
       metrics.enacted({ ...toName(autoscaler), direction: toDirection(enacted.action) }, enacted.tookMs / 1000);
     }
   };
+  return Object.assign(sink, {
+    onQuiet: ({ verdict, tookMs }: QuietEvaluation) => {
+      for (const decided of verdict.decisions) {
+        const autoscaler = verdict.decided.input.contenders.find((one) =>
+          one.uid === decided.autoscaler && one.containerName === decided.container
+        );
+        if (autoscaler === undefined) continue;
+        metrics.reconciled();
+        metrics.evaluated(autoscaler, tookMs / 1000);
+        if (verdict.isNewSample(decided)) countDecision(decided, autoscaler, metrics);
+      }
+    },
+  });
 }
 
 /**
@@ -155,12 +182,12 @@ export function createMetricsSink(options: MetricsSinkOptions): EvaluationSink {
  */
 export function createSkippedPodSink(log: Pick<Log, "warn">): EvaluationSink {
   let isSaid = false;
-  return ({ input }) => {
+  return Object.assign(({ input }: Evaluation) => {
     if (input.isSidecar !== true) return;
     const why = explainOtherPodfit(input);
     if (why !== null && !isSaid) log.warn("The pod is not resized", { pod: formatName(input.pod), why });
     isSaid = why !== null;
-  };
+  }, { onQuiet: ignoreQuiet });
 }
 
 interface RefusalReporterOptions {
@@ -201,7 +228,7 @@ export class RefusalReporter {
     this.#options = options;
   }
 
-  readonly sink: EvaluationSink = (evaluation) => {
+  readonly sink: EvaluationSink = Object.assign((evaluation: Evaluation) => {
     const { observation } = evaluation.input;
     if (observation.kind !== "answered") return;
     const { request, answer } = observation;
@@ -210,7 +237,7 @@ export class RefusalReporter {
     if (answer.kind === "accepted") return this.#end(autoscaler);
     const refusal = findRefusal(answer);
     if (refusal !== null) this.#record(autoscaler, refusal);
-  };
+  }, { onQuiet: ignoreQuiet });
 
   /** Records requests that have waited long for a permit because the server is busy. Call it from time to time. */
   sweep(listQueued: (forMs: number) => Iterable<PendingResize>): void {

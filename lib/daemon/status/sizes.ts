@@ -17,7 +17,7 @@ import {
 } from "../../resources/pod_resource_autoscaler/sizes.ts";
 import { RESOURCE_FIELDS, type Resources } from "../../units/resources.ts";
 import { findRecommendedSize } from "../../vertical/recommend.ts";
-import type { EvaluationSink } from "../pods/controller.ts";
+import type { Evaluation, EvaluationSink, QuietEvaluation } from "../pods/controller.ts";
 
 /** What podfit wants of a container and does not do. */
 export interface Waiting {
@@ -49,23 +49,38 @@ export class WaitingContainers {
   }
 
   /** Records an evaluation. A container that was not due keeps what it has. */
-  readonly sink: EvaluationSink = ({ input: { pod, contenders }, outcome: { decisions } }) => {
-    if (decisions.length === 0) return;
-    const known = this.#parts.get(pod.uid);
-    let next: readonly WaitingPart[] = known?.filter((one) => contenders.some(({ uid }) => uid === one.autoscaler)) ??
-      NO_PARTS;
-    for (const decided of decisions) {
-      if (decided.decision.kind === "revert") continue;
-      const part = toWaitingPart(decided, pod);
-      if (next.length === 0 && part === null) continue;
-      next = [...next.filter((one) => !isSamePlace(one, decided)), ...part === null ? NO_PARTS : [part]];
-    }
-    if (next.length > 0) this.#parts.set(pod.uid, next);
-    else if (known !== undefined) this.#parts.delete(pod.uid);
-  };
+  readonly sink: EvaluationSink = Object.assign(
+    ({ input: { pod, contenders }, outcome: { decisions } }: Evaluation) => {
+      if (decisions.length === 0) return;
+      const known = this.#parts.get(pod.uid);
+      let next: readonly WaitingPart[] = known?.filter((one) => contenders.some(({ uid }) => uid === one.autoscaler)) ??
+        NO_PARTS;
+      for (const decided of decisions) {
+        if (decided.decision.kind === "revert") continue;
+        const part = toWaitingPart(decided, pod);
+        if (next.length === 0 && part === null) continue;
+        next = [...next.filter((one) => !isSamePlace(one, decided)), ...part === null ? NO_PARTS : [part]];
+      }
+      if (next.length > 0) this.#parts.set(pod.uid, next);
+      else if (known !== undefined) this.#parts.delete(pod.uid);
+    },
+    { onQuiet: (quiet: QuietEvaluation) => this.#renew(quiet) },
+  );
 
   forgetPod(uid: string): void {
     this.#parts.delete(uid);
+  }
+
+  /** What a field at its bound asks for follows usage; everything else stays under a verdict. */
+  #renew({ verdict }: QuietEvaluation): void {
+    const { uid } = verdict.decided.input.pod;
+    const known = this.#parts.get(uid);
+    if (known === undefined) return;
+    const next = known.map((part) => {
+      const decided = verdict.decisions.find((one) => isSamePlace(part, one));
+      return decided === undefined ? part : { ...part, wanted: verdict.findWanted(decided) ?? null };
+    });
+    this.#parts.set(uid, next);
   }
 
   /** In mode recommend a recommended size is wanted, too. */

@@ -532,7 +532,7 @@ const RESIZE_TIMEOUT_MS: Readonly<Record<StuckResize["kind"], number>> = {
  * Returns when the cooldown of a field ends in that direction, epoch ms; -Infinity when it never began.
  * Clauses: C36, L3.
  */
-function computeFieldCooldownEnd(
+export function computeFieldCooldownEnd(
   { resizedAt, raisedAt }: ContainerState,
   rule: FieldPolicy,
   direction: Direction,

@@ -6,10 +6,12 @@
 import { measureMemory } from "./memory.ts";
 import { measurePage } from "./metrics.ts";
 import { measurePoll } from "./poll.ts";
+import { measureQuiet } from "./quiet.ts";
 import { measureRecords } from "./records.ts";
 import { measureSimulations } from "./simulate.ts";
 
 const POLL_GOAL = 0.6;
+const QUIET_GOAL = 0.25;
 const MEMORY_GOAL_MIB = 40;
 const PAGE_GOAL = 5;
 const RECORDS_GOAL_KIB = 20;
@@ -27,6 +29,12 @@ if (poll !== undefined) {
       `ratio ${poll.scanRatio.toFixed(2)}`,
   );
 }
+const quiet = measureQuiet(200);
+console.log(
+  `quiet evaluation of a pod: ${quiet.quietMicroseconds.toFixed(1)} us; by decideSize: ` +
+    `${quiet.decidedMicroseconds.toFixed(1)} us (${Math.round(quiet.share * 100)} % of them were quiet)\n` +
+    `  ratio ${quiet.ratio.toFixed(2)} (median of 100 rounds; goal: at most ${QUIET_GOAL})`,
+);
 const simulations = measureSimulations();
 console.log("simulation of 14 days of a pod, one core (fastest of five runs):");
 for (const { policy, decisions, decisionsPerSecond, isWaiting } of simulations) {
@@ -63,7 +71,8 @@ const isMissed = page.ratio > PAGE_GOAL || page.blockMs >= BLOCK_GOAL_MS;
 const isLarge = hours.some(({ kiB }) => kiB > RECORDS_GOAL_KIB);
 const isSlow = simulations.some((one) => !one.isWaiting && one.decisionsPerSecond < DECISIONS_GOAL);
 const isFat = isLarge || memory.differenceMiB > MEMORY_GOAL_MIB;
-if (isSlow || isMissed || isFat || (poll?.ratio ?? Infinity) > POLL_GOAL) {
+const isLoud = quiet.ratio > QUIET_GOAL;
+if (isSlow || isLoud || isMissed || isFat || (poll?.ratio ?? Infinity) > POLL_GOAL) {
   Deno.exitCode = 1;
 }
 

@@ -1,0 +1,81 @@
+/**
+ * The last reading of a quiet pod, for who asks later what was decided. Each next one is written over it. The rows of a
+ * reading are used again for others, so they are copied.
+ */
+import { type PodCpu, type PodUsage, type Point, ROW, ROW_LENGTH } from "../../api/usage.ts";
+import type { NodeCapacity, Observation } from "../../model/decision.ts";
+import type { PodFacts } from "../../model/pod.ts";
+import { at, copyRow, orNull, type QuietInput, type RowsOfPod, toRowPressure } from "./step.ts";
+
+export class KeptReading {
+  readonly #pod: PodFacts;
+  /** Objects of a source that has them. */
+  #usage: PodUsage | null = null;
+  /** The pod's own row, then those of its containers, and their instances; `null` = the source has no usage of it. */
+  #rows: Float64Array | null = null;
+  #instances: (string | null)[] = [];
+  #clockOffsetMs = 0;
+  #capacity: NodeCapacity = { cpuMillicores: null, memoryBytes: null };
+  /** When the pod was evaluated with it, and when before, epoch ms. */
+  now = 0;
+  lastAt = 0;
+
+  constructor(pod: PodFacts) {
+    this.#pod = pod;
+  }
+
+  keep({ now, usage, clockOffsetMs, capacity }: QuietInput, lastAt: number): void {
+    this.now = now;
+    this.lastAt = lastAt;
+    this.#clockOffsetMs = clockOffsetMs;
+    this.#capacity = capacity;
+    this.#usage = "rows" in usage ? null : usage;
+    if ("rows" in usage) this.#keepRows(usage);
+  }
+
+  toObservation(): Observation {
+    const usage = this.#usage ?? this.#toPodUsage(this.#rows ?? new Float64Array(0));
+    return { kind: "usage", usage, clockOffsetMs: this.#clockOffsetMs, capacity: this.#capacity };
+  }
+
+  #keepRows({ rows, row }: RowsOfPod): void {
+    const { containers } = this.#pod;
+    const kept = this.#rows ??= new Float64Array((1 + containers.length) * ROW_LENGTH);
+    copyRow(rows.numbers, row, { rows: kept, to: 0 });
+    let index = 0;
+    for (const { name } of containers) {
+      const from = rows.findContainer(row, name);
+      this.#instances[index++] = from < 0 ? null : rows.getInstance(from);
+      if (from >= 0) copyRow(rows.numbers, from, { rows: kept, to: index * ROW_LENGTH });
+    }
+  }
+
+  #toPodUsage(rows: Float64Array): PodUsage {
+    const points = this.#pod.containers.flatMap(({ name: container }, index): readonly Point[] => {
+      const [instance, row] = [this.#instances[index] ?? null, (1 + index) * ROW_LENGTH];
+      if (instance === null) return [];
+      const { counterNs, ...measured } = toPodCpu(rows, row);
+      const oomKills = orNull(at(rows, row + ROW.oomKills));
+      const point: Point = {
+        container,
+        instance,
+        ...measured,
+        cpu: { kind: "counter", counterNs },
+        workingSetBytes: at(rows, row + ROW.workingSetBytes),
+        usageBytes: orNull(at(rows, row + ROW.usageBytes)),
+      };
+      return [oomKills === null ? point : { ...point, oomKills }];
+    });
+    const usage = { usageBytes: orNull(at(rows, ROW.usageBytes)), points };
+    return Number.isNaN(at(rows, ROW.at)) ? usage : { ...usage, cpu: toPodCpu(rows, 0) };
+  }
+}
+
+function toPodCpu(rows: Float64Array, row: number): PodCpu {
+  return {
+    at: at(rows, row + ROW.at),
+    resolutionMs: at(rows, row + ROW.resolutionMs),
+    counterNs: at(rows, row + ROW.counterNs),
+    pressure: toRowPressure(rows, row),
+  };
+}

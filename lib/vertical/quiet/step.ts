@@ -1,0 +1,404 @@
+/**
+ * What a reading makes of a container, in numbers: the same as `sampleUsage`, for the plain cases.
+ *
+ * `takeStep` only reads, `writeStep` writes. The steps of all containers of a pod are taken before one is written.
+ */
+import {
+  type PodCpu,
+  type PodUsage,
+  type Point,
+  type Pressure,
+  ROW,
+  ROW_LENGTH,
+  type UsageRows,
+} from "../../api/usage.ts";
+import { type Autoscaler, computeSilenceMs, SILENCE_MS } from "../../model/autoscaler.ts";
+import type { NodeCapacity, SizeInput } from "../../model/decision.ts";
+import { FLAT, FLAT_ANCHOR, FLAT_SAMPLE, type FlatView, toPressure } from "../../model/flat_state.ts";
+import { type ContainerFacts, getActualSize } from "../../model/pod.ts";
+import type { ContainerState, Evidence } from "../../model/state.ts";
+import {
+  BUSY_SHARE,
+  computeHeldBack,
+  fillsLimit,
+  isCount,
+  isNewInterval,
+  isValidAmount,
+  MAX_AMOUNT,
+  MIN_RESOLUTIONS,
+} from "../samples.ts";
+import { DUE_TOLERANCE, nextDueAt } from "../streaks.ts";
+
+/** One reading of a pod, and what else a verdict depends on. The caller may use the object again. */
+export interface QuietInput extends Pick<SizeInput, "now" | "pod" | "contenders" | "limits"> {
+  readonly wallAheadMs: SizeInput["wallAheadMs"] | undefined;
+  readonly scaleInPending: SizeInput["scaleInPending"] | undefined;
+  readonly scaledInAt: SizeInput["scaledInAt"] | undefined;
+  readonly usage: PodUsage | RowsOfPod;
+  readonly clockOffsetMs: number;
+  readonly capacity: NodeCapacity;
+  /** Room for one step of each container. They mean nothing between two readings, so that all pods may share them. */
+  readonly steps: Step[];
+}
+
+/** Usage of a pod as numbers. `row`: the start of the pod's own row. */
+export interface RowsOfPod {
+  readonly rows: UsageRows;
+  readonly row: number;
+}
+
+/** A container that an autoscaler samples. */
+export interface SampledContainer {
+  readonly autoscaler: Autoscaler;
+  readonly container: ContainerFacts;
+  readonly containerState: Pick<ContainerState, "countsFrom">;
+  readonly view: FlatView;
+  /** No other container runs in the pod. */
+  readonly runsAlone: boolean;
+}
+
+/** What a reading makes of a container, before anything is written. */
+export interface Step {
+  /** sample: of the container; podCpu: of its CPU alone, from the pod's counter. */
+  kind: "nothing" | "sample" | "podCpu";
+  /** The pod's counter becomes the next one to compare with. */
+  movesPodCpu: boolean;
+  /** The rest is for a new sample; see `Sample`. NaN = `null`. */
+  from: number;
+  at: number;
+  cpuMillicores: number;
+  heldBack: number;
+  isSaturated: boolean;
+  demandMillicores: number;
+  workingSetBytes: number;
+  usageBytes: number;
+  podUsageBytes: number;
+  sides: Evidence["sides"];
+  /** The container's row, then that of the pod's CPU. */
+  readonly rows: Float64Array;
+}
+
+export function newStep(): Step {
+  return {
+    kind: "nothing",
+    movesPodCpu: false,
+    from: 0,
+    at: 0,
+    cpuMillicores: 0,
+    heldBack: NaN,
+    isSaturated: false,
+    demandMillicores: 0,
+    workingSetBytes: 0,
+    usageBytes: 0,
+    podUsageBytes: 0,
+    sides: {},
+    rows: new Float64Array(2 * ROW_LENGTH),
+  };
+}
+
+/** Returns whether the container's pollInterval has passed. */
+export function isDue({ autoscaler: { pollIntervalMs }, view }: SampledContainer, now: number): boolean {
+  return now >= view.dueAt - DUE_TOLERANCE * pollIntervalMs;
+}
+
+/**
+ * Sets the step to what the reading makes of the container: a sample, or nothing for a repeat and a point too close.
+ * Returns false for anything else.
+ */
+export function takeStep(one: SampledContainer, step: Step, next: QuietInput): boolean {
+  const { numbers, newAt } = one.view.sampling;
+  const { now, clockOffsetMs, wallAheadMs = 0, usage } = next;
+  const silenceMs = computeSilenceMs(one.autoscaler);
+  const countsFrom = one.containerState.countsFrom + clockOffsetMs;
+  step.kind = "nothing";
+  step.movesPodCpu = false;
+  if (!sampleContainer(one, step, next)) return false;
+  if (one.runsAlone && hasPodCpu(usage) && !samplePodCpu(one, step, next)) return false;
+  if (step.kind !== "nothing") {
+    // After a gap, windows are watched anew.
+    return countsFrom <= (step.from + step.at) / 2 && now - at(numbers, FLAT.evidence + 1) <= silenceMs;
+  }
+  const from = at(numbers, FLAT.sample + FLAT_SAMPLE.from);
+  if (countsFrom > (from + at(numbers, FLAT.sample + FLAT_SAMPLE.at)) / 2) return false;
+  // What is wanted needs a fresh sample.
+  if (one.view.wantedSince !== null && now - at(numbers, FLAT.sample + FLAT_SAMPLE.seenAt) >= SILENCE_MS) return false;
+  return now - Math.max(newAt, Math.min((one.container.runningAt ?? now) - wallAheadMs, now)) < silenceMs;
+}
+
+/** Writes the step into the flat view, but for what a verdict counts. `step.sides` has the windows after it. */
+export function writeStep({ autoscaler, view }: SampledContainer, step: Step, now: number): void {
+  const { pollIntervalMs } = autoscaler;
+  const { numbers } = view.sampling;
+  view.dueAt = nextDueAt(view.dueAt, pollIntervalMs, now + DUE_TOLERANCE * pollIntervalMs);
+  if (step.kind !== "nothing") {
+    writeSample(numbers, step, now);
+    view.sampling.newAt = now;
+    numbers[FLAT.evidence + 1] = now;
+    view.evidence = step.sides;
+  }
+  if (!step.movesPodCpu) return;
+  writeAnchor(numbers, FLAT.witness, { rows: step.rows, row: POD_ROW });
+  numbers[FLAT.witness + FLAT_ANCHOR.oomKills] = at(numbers, FLAT.anchor + FLAT_ANCHOR.oomKills);
+  view.sampling.witness = view.sampling.instance;
+}
+
+const POD_ROW = ROW_LENGTH;
+
+/** As `nextSampling`. */
+function sampleContainer({ autoscaler, container, view }: SampledContainer, step: Step, next: QuietInput): boolean {
+  const { numbers, instance } = view.sampling;
+  const { rows } = step;
+  if (!fillContainer(rows, next.usage, { name: container.name, instance })) return false;
+  const counterNs = at(rows, ROW.counterNs);
+  const workingSetBytes = at(rows, ROW.workingSetBytes);
+  if (counterNs === 0 && workingSetBytes === 0) return false;
+  const elapsedMs = at(rows, ROW.at) - at(numbers, FLAT_ANCHOR.at);
+  if (elapsedMs <= 0) return true;
+  const usedNs = counterNs - at(numbers, FLAT_ANCHOR.counterNs);
+  if (usedNs < 0) return false;
+  if (elapsedMs < MIN_RESOLUTIONS * at(rows, ROW.resolutionMs)) return true;
+  const { cpuMillicores: nodeMillicores, memoryBytes } = next.capacity;
+  const usageBytes = at(rows, ROW.usageBytes);
+  if (usedNs / (elapsedMs + at(rows, ROW.resolutionMs)) / 1000 > (nodeMillicores ?? MAX_AMOUNT)) return false;
+  if (workingSetBytes > (memoryBytes ?? MAX_AMOUNT) || usageBytes > (memoryBytes ?? MAX_AMOUNT)) return false;
+  // Absent counts are NaN, and never above another.
+  if (at(rows, ROW.oomKills) > at(numbers, FLAT_ANCHOR.oomKills)) return false;
+  if (elapsedMs >= computeSilenceMs(autoscaler)) return false;
+  step.kind = "sample";
+  step.from = at(numbers, FLAT_ANCHOR.at);
+  step.at = at(rows, ROW.at);
+  step.workingSetBytes = workingSetBytes;
+  step.usageBytes = usageBytes;
+  const podBytes = getPodBytes(next.usage);
+  step.podUsageBytes = isValidAmount(podBytes) && podBytes <= (memoryBytes ?? MAX_AMOUNT) ? podBytes : NaN;
+  const cpuMillicores = usedNs / elapsedMs / 1000;
+  judgeCpu(
+    { autoscaler, container, numbers, from: FLAT.anchor, row: 0, elapsedMs, cpuMillicores, nodeMillicores },
+    step,
+  );
+  return true;
+}
+
+/** As `nextPodCpuSeries`. */
+function samplePodCpu({ autoscaler, container, view }: SampledContainer, step: Step, next: QuietInput): boolean {
+  const { numbers, instance, witness } = view.sampling;
+  const { rows } = step;
+  const { cpuMillicores: nodeMillicores } = next.capacity;
+  if (!fillPodCpu(rows, next.usage)) return false;
+  const cpuAt = at(rows, POD_ROW + ROW.at);
+  if (cpuAt < (container.runningAt ?? Infinity)) return true;
+  const resolutionMs = at(rows, POD_ROW + ROW.resolutionMs);
+  const from = at(numbers, FLAT.witness + FLAT_ANCHOR.at);
+  const isOwn = witness !== null && witness === instance;
+  const elapsedMs = isOwn ? cpuAt - from : -Infinity;
+  if (elapsedMs >= 0 && elapsedMs < MIN_RESOLUTIONS * resolutionMs) return true;
+  step.movesPodCpu = true;
+  if (step.kind === "sample" || elapsedMs < 0 || elapsedMs >= computeSilenceMs(autoscaler)) return true;
+  const usedNs = at(rows, POD_ROW + ROW.counterNs) - at(numbers, FLAT.witness + FLAT_ANCHOR.counterNs);
+  if (usedNs < 0) return true;
+  const cpuMillicores = usedNs / elapsedMs / 1000;
+  if (cpuMillicores * elapsedMs / (elapsedMs + resolutionMs) > (nodeMillicores ?? Infinity)) return true;
+  const last = { from: at(numbers, FLAT.sample + FLAT_SAMPLE.from), at: at(numbers, FLAT.sample + FLAT_SAMPLE.at) };
+  if (!isNewInterval(last, { from, at: cpuAt })) return true;
+  const use = {
+    autoscaler,
+    container,
+    numbers,
+    from: FLAT.witness,
+    row: POD_ROW,
+    elapsedMs,
+    cpuMillicores,
+    nodeMillicores,
+  };
+  judgeCpu(use, step);
+  const hasPressure = !Number.isNaN(at(numbers, FLAT.anchor + FLAT_ANCHOR.pressure));
+  if (step.isSaturated && Number.isNaN(step.heldBack) && hasPressure) return true;
+  step.kind = "podCpu";
+  step.from = from;
+  step.at = cpuAt;
+  return true;
+}
+
+interface CpuUse extends Pick<SampledContainer, "autoscaler" | "container"> {
+  readonly numbers: readonly number[];
+  /** Where the older counter's numbers begin in `numbers`, and the newer one's in the rows. */
+  readonly from: number;
+  readonly row: number;
+  readonly elapsedMs: number;
+  readonly cpuMillicores: number;
+  readonly nodeMillicores: number | null;
+}
+
+/** Writes what `computeHeldBack` makes of an interval. For most of them nothing is measured that concerns the limit. */
+function judgeCpu(use: CpuUse, step: Step): void {
+  const { autoscaler: { throttling }, container, numbers, from, row, elapsedMs, cpuMillicores, nodeMillicores } = use;
+  const { rows } = step;
+  const cpuLimitMillicores = getActualSize(container)["cpu.limits"];
+  const measures = throttling === "measure";
+  step.cpuMillicores = cpuMillicores;
+  step.heldBack = NaN;
+  step.isSaturated = measures && fillsLimit(cpuMillicores, cpuLimitMillicores);
+  step.demandMillicores = cpuMillicores;
+  if (!measures || Number.isNaN(at(numbers, from + FLAT_ANCHOR.pressure))) return;
+  const isThrottlingKnown = !Number.isNaN(at(rows, row + ROW.throttledNs)) &&
+    !Number.isNaN(at(numbers, from + FLAT_ANCHOR.throttledNs));
+  const isBusy = cpuLimitMillicores !== null && cpuMillicores >= BUSY_SHARE * cpuLimitMillicores;
+  if (!isThrottlingKnown && !isBusy) return;
+  const held = computeHeldBack({
+    elapsedMs,
+    cpuMillicores,
+    resolutionMs: at(rows, row + ROW.resolutionMs),
+    before: toPressure(numbers, from),
+    after: toRowPressure(rows, row),
+  }, { cpuLimitMillicores, nodeMillicores, measures });
+  step.heldBack = held.heldBack ?? NaN;
+  step.isSaturated = held.isSaturated;
+  step.demandMillicores = held.demandMillicores;
+}
+
+function writeSample(numbers: number[], step: Step, now: number): void {
+  const from = FLAT.sample;
+  numbers[from + FLAT_SAMPLE.at] = step.at;
+  numbers[from + FLAT_SAMPLE.from] = step.from;
+  numbers[from + FLAT_SAMPLE.seenAt] = now;
+  numbers[from + FLAT_SAMPLE.cpuMillicores] = step.cpuMillicores;
+  numbers[from + FLAT_SAMPLE.heldBack] = step.heldBack;
+  numbers[from + FLAT_SAMPLE.isSaturated] = step.isSaturated ? 1 : 0;
+  numbers[from + FLAT_SAMPLE.demandMillicores] = step.demandMillicores;
+  // The pod's counter has no memory.
+  if (step.kind === "podCpu") return;
+  numbers[from + FLAT_SAMPLE.workingSetBytes] = step.workingSetBytes;
+  numbers[from + FLAT_SAMPLE.usageBytes] = step.usageBytes;
+  numbers[from + FLAT_SAMPLE.podUsageBytes] = step.podUsageBytes;
+  numbers[from + FLAT_SAMPLE.oomKills] = NaN;
+  writeAnchor(numbers, FLAT.anchor, { rows: step.rows, row: 0 });
+}
+
+function writeAnchor(
+  numbers: number[],
+  to: number,
+  { rows, row }: { readonly rows: Float64Array; readonly row: number },
+): void {
+  const unitNs = at(rows, row + ROW.fullUnitNs);
+  const kind = Number.isNaN(unitNs) ? 0 : unitNs === 1000 ? 1 : 2;
+  numbers[to + FLAT_ANCHOR.at] = at(rows, row + ROW.at);
+  numbers[to + FLAT_ANCHOR.counterNs] = at(rows, row + ROW.counterNs);
+  numbers[to + FLAT_ANCHOR.oomKills] = at(rows, row + ROW.oomKills);
+  numbers[to + FLAT_ANCHOR.pressure] = isPressureKnown(rows, row) ? kind : NaN;
+  numbers[to + FLAT_ANCHOR.fullPercent] = at(rows, row + ROW.fullPercent);
+  numbers[to + FLAT_ANCHOR.fullNs] = at(rows, row + ROW.fullNs);
+  numbers[to + FLAT_ANCHOR.throttledNs] = at(rows, row + ROW.throttledNs);
+  numbers[to + FLAT_ANCHOR.largestCpuNs] = at(rows, row + ROW.largestCpuNs);
+}
+
+function hasPodCpu(usage: QuietInput["usage"]): boolean {
+  return "rows" in usage ? !Number.isNaN(at(usage.rows.numbers, usage.row + ROW.at)) : usage.cpu !== undefined;
+}
+
+function getPodBytes(usage: QuietInput["usage"]): number {
+  return "rows" in usage ? at(usage.rows.numbers, usage.row + ROW.usageBytes) : usage.usageBytes ?? NaN;
+}
+
+/** Fills the container's row; false for another instance, numbers that are impossible, and a rate. */
+function fillContainer(
+  rows: Float64Array,
+  usage: QuietInput["usage"],
+  { name, instance }: { readonly name: string; readonly instance: string | null },
+): boolean {
+  if (!("rows" in usage)) {
+    const point = findPoint(usage, name);
+    return point !== null && point.instance === instance && writePoint(rows, point);
+  }
+  const row = usage.rows.findContainer(usage.row, name);
+  if (row < 0 || usage.rows.getInstance(row) !== instance) return false;
+  copyRow(usage.rows.numbers, row, { rows, to: 0 });
+  const usageBytes = at(rows, ROW.usageBytes);
+  return isValidCpu(rows, 0) && isValidAmount(at(rows, ROW.workingSetBytes)) &&
+    (Number.isNaN(usageBytes) || isValidAmount(usageBytes));
+}
+
+/** Fills the row of the pod's CPU; false for numbers that are impossible. */
+function fillPodCpu(rows: Float64Array, usage: QuietInput["usage"]): boolean {
+  if (!("rows" in usage)) return usage.cpu !== undefined && writePodCpu(rows, usage.cpu);
+  copyRow(usage.rows.numbers, usage.row, { rows, to: POD_ROW });
+  return isValidCpu(rows, POD_ROW);
+}
+
+function isValidCpu(rows: Float64Array, row: number): boolean {
+  return isValidAmount(at(rows, row + ROW.at)) && isValidAmount(at(rows, row + ROW.counterNs));
+}
+
+export function copyRow(
+  numbers: Float64Array,
+  from: number,
+  { rows, to }: { readonly rows: Float64Array; readonly to: number },
+): void {
+  for (let field = 0; field < ROW_LENGTH; field++) rows[to + field] = at(numbers, from + field);
+}
+
+function findPoint({ points }: PodUsage, container: string): Point | null {
+  for (const point of points) if (point.container === container) return point;
+  return null;
+}
+
+/** Writes the container's row; false for numbers that are impossible, and for a rate. */
+function writePoint(rows: Float64Array, point: Point): boolean {
+  const { cpu, workingSetBytes, usageBytes, oomKills } = point;
+  if (cpu.kind !== "counter" || !isValidAmount(workingSetBytes) || !isValidAmount(usageBytes ?? 0)) return false;
+  rows[ROW.workingSetBytes] = workingSetBytes;
+  rows[ROW.usageBytes] = usageBytes ?? NaN;
+  rows[ROW.oomKills] = isCount(oomKills) ? oomKills : NaN;
+  return writeCpu(rows, 0, point, cpu.counterNs);
+}
+
+function writePodCpu(rows: Float64Array, cpu: PodCpu): boolean {
+  rows[POD_ROW + ROW.oomKills] = NaN;
+  return writeCpu(rows, POD_ROW, cpu, cpu.counterNs);
+}
+
+function writeCpu(
+  rows: Float64Array,
+  row: number,
+  { at, resolutionMs, pressure }: Pick<PodCpu, "at" | "resolutionMs" | "pressure">,
+  counterNs: number,
+): boolean {
+  if (!isValidAmount(at) || !isValidAmount(counterNs)) return false;
+  rows[row + ROW.at] = at;
+  rows[row + ROW.resolutionMs] = resolutionMs;
+  rows[row + ROW.counterNs] = counterNs;
+  const unit = pressure?.fullHint?.unit;
+  rows[row + ROW.fullNs] = pressure?.fullNs ?? NaN;
+  rows[row + ROW.fullUnitNs] = unit === undefined ? NaN : unit === "us" ? 1000 : 1;
+  rows[row + ROW.fullPercent] = pressure?.fullHint?.percent ?? NaN;
+  rows[row + ROW.throttledNs] = pressure?.throttledNs ?? NaN;
+  rows[row + ROW.largestCpuNs] = pressure?.largestCpuNs ?? NaN;
+  // A row cannot tell a pressure without any number from none.
+  return pressure === null || isPressureKnown(rows, row);
+}
+
+function isPressureKnown(rows: Float64Array, row: number): boolean {
+  return !(Number.isNaN(at(rows, row + ROW.fullNs)) && Number.isNaN(at(rows, row + ROW.throttledNs)) &&
+    Number.isNaN(at(rows, row + ROW.largestCpuNs)));
+}
+
+/** Returns the pressure of a row. */
+export function toRowPressure(rows: Float64Array, row: number): Pressure | null {
+  if (!isPressureKnown(rows, row)) return null;
+  const fullNs = orNull(at(rows, row + ROW.fullNs));
+  const throttledNs = orNull(at(rows, row + ROW.throttledNs));
+  const largestCpuNs = orNull(at(rows, row + ROW.largestCpuNs));
+  const unitNs = at(rows, row + ROW.fullUnitNs);
+  if (Number.isNaN(unitNs)) return { fullNs, throttledNs, largestCpuNs };
+  const fullHint = { unit: unitNs === 1000 ? "us" : "ns", percent: at(rows, row + ROW.fullPercent) } as const;
+  return { fullNs, fullHint, throttledNs, largestCpuNs };
+}
+
+/** Returns `null` for NaN. */
+export function orNull(amount: number): number | null {
+  return Number.isNaN(amount) ? null : amount;
+}
+
+/** Returns the number there. A row and a flat view have all of theirs. */
+export function at(numbers: ArrayLike<number>, index: number): number {
+  return numbers[index] ?? NaN;
+}

@@ -1,0 +1,564 @@
+/**
+ * Until when, and within which usage, does the last verdict about a pod hold?
+ *
+ * Most evaluations come to the verdict of the one before: the pod is in its band, at its bound or at its target, or a
+ * scale-down waits for its window or its cooldown. `findVerdict` looks at an evaluation by `decideSize`, and returns
+ * the time and the usage for which the next one comes to the same. Until then `HeldVerdict.advance` writes the numbers
+ * of a reading into the pod's flat state: a quiet evaluation. For any other reading it returns false and has changed
+ * nothing, and `decideSize` decides. The tests compare both for each quiet evaluation of many courses.
+ *
+ * Never quiet is a pod with one of these: an autoscaler in mode recommend; usage in rates (metrics.k8s.io); two
+ * autoscalers for one container; a resize or a request under way; an ending in the last half hour; memory next to its
+ * limit; a streak that is not full; a scale-up in its cooldown, or held by more than its bound or target; a memory
+ * limit that waits to shrink; a wanted change of a Guaranteed pod with several managed fields; replicas that are about
+ * to be removed.
+ */
+import { type Autoscaler, type FieldPolicy, findBaseline } from "../../model/autoscaler.ts";
+import { ENDINGS_MS, KILL_FACTOR } from "../../model/container_history.ts";
+import type { ContainerDecision, Direction, SizeInput, SizeOutcome } from "../../model/decision.ts";
+import {
+  copyNumbers,
+  FLAT,
+  FLAT_SAMPLE,
+  type FlatState,
+  flattenState,
+  ownCounts,
+  toPodState,
+} from "../../model/flat_state.ts";
+import { type ContainerFacts, findContainer, getActualSize } from "../../model/pod.ts";
+import { computeResizeStatus } from "../../model/resize_status.ts";
+import {
+  type AutoscalerView,
+  type ContainerState,
+  findContainerState,
+  isStreakFull,
+  NEW_POD_STATE,
+  NO_SHORTAGE,
+  type PodState,
+} from "../../model/state.ts";
+import type { Resource, ResourceField } from "../../units/resources.ts";
+import { decideSize } from "../decide.ts";
+import { computeFieldCooldownEnd } from "../gates/gates.ts";
+import { MIN_LIMITED_SAMPLES } from "../outcome.ts";
+import { isNearLimit } from "../pressure.ts";
+import { computeTargetSize, wantsSiblings } from "../proposals.ts";
+import { fillsLimit, isOnlyRunning } from "../samples.ts";
+import { moves } from "../sizing/caps.ts";
+import { compareWithThresholds, findUsage } from "../streaks.ts";
+import { findEvidence, findWindowWait, nextQuietEvidence } from "../windows.ts";
+import { KeptReading } from "./kept_reading.ts";
+import { at, isDue, newStep, type QuietInput, type SampledContainer, type Step, takeStep, writeStep } from "./step.ts";
+
+/** One evaluation by `decideSize`. */
+export interface DecidedPod {
+  readonly before: PodState;
+  readonly input: SizeInput;
+  readonly outcome: SizeOutcome;
+}
+
+/**
+ * Returns how long the verdict of an evaluation holds; `null` if the next evaluation needs `decideSize`. `flat`: the
+ * pod's flat state after the evaluation, into which the verdict writes.
+ */
+export function findVerdict(decided: DecidedPod, flat: FlatState): HeldVerdict | null {
+  const { input: { contenders }, outcome: { decisions, state } } = decided;
+  if (decisions.length !== contenders.length || !decisions.every(isHolding) || !isCalm(decided)) return null;
+  const views: HeldView[] = [];
+  for (const autoscaler of contenders) {
+    const view = findHeldView(autoscaler, decided, flat);
+    if (view === null || views.some(({ container }) => container === view.container)) return null;
+    views.push(view);
+  }
+  return Object.keys(state.containers).length === views.length ? new HeldVerdict(decided, flat, views) : null;
+}
+
+/** The verdict of an evaluation, for as long as `advance` returns true. */
+export class HeldVerdict {
+  /** The evaluation by `decideSize` without its states and its usage. */
+  readonly decided: DecidedPod;
+  readonly #flat: FlatState;
+  readonly #views: readonly HeldView[];
+  readonly #until: number;
+  readonly #dependsOnLimits: boolean;
+  /** The flat state before the last quiet evaluation with decisions. */
+  #before: FlatState | null = null;
+  #decided: KeptReading | null = null;
+  #silent: KeptReading | null = null;
+  /** One of the two. */
+  #last: KeptReading | null = null;
+
+  constructor({ input, outcome }: DecidedPod, flat: FlatState, views: readonly HeldView[]) {
+    this.decided = {
+      before: NEW_POD_STATE,
+      input: { ...input, observation: { kind: "tick" } },
+      outcome: { ...outcome, state: NEW_POD_STATE },
+    };
+    this.#flat = flat;
+    this.#views = views;
+    this.#until = Math.min(...views.map(({ until }) => until));
+    this.#dependsOnLimits = views.some(({ fields }) => fields.some(({ isMoving }) => isMoving));
+    for (const { view } of views) ownCounts(view);
+  }
+
+  /** When the last quiet evaluation was, epoch ms. */
+  get now(): number {
+    return this.#flat.at;
+  }
+
+  /** The decisions of the last quiet evaluation are these, but for numbers in their texts. None: no container was due. */
+  get decisions(): readonly ContainerDecision[] {
+    return this.#last === this.#decided ? this.decided.outcome.decisions : NO_DECISIONS;
+  }
+
+  /** Makes a quiet evaluation of the reading; false, and nothing has changed, if the verdict may be another. */
+  advance(next: QuietInput): boolean {
+    const { now, steps } = next;
+    if (now >= this.#until || now < this.#flat.at || !this.#isSamePod(next)) return false;
+    let due = 0;
+    for (const one of this.#views) if (isDue(one, now)) due++;
+    if (due !== 0 && (due !== this.#views.length || !this.#holds(next))) return false;
+    // What has no decisions is kept apart, so that the last one with decisions stays.
+    this.#last = due !== 0 ? this.#decided ??= new KeptReading(next.pod) : this.#silent ??= new KeptReading(next.pod);
+    this.#last.keep(next, this.#flat.at);
+    if (due !== 0) this.#write(steps, now);
+    this.#flat.at = now;
+    return true;
+  }
+
+  #write(steps: readonly Step[], now: number): void {
+    this.#before ??= flattenState(toPodState(this.#flat));
+    copyNumbers(this.#flat, this.#before);
+    let index = 0;
+    for (const one of this.#views) {
+      const step = steps[index++];
+      if (step === undefined) continue;
+      one.isNewSample = step.kind !== "nothing";
+      writeStep(one, step, now);
+      if (one.isNewSample) writeCounts(one, step);
+    }
+  }
+
+  /** Returns whether the last quiet evaluation had new usage for the decision. */
+  isNewSample(decision: ContainerDecision): boolean {
+    return this.#last === this.#decided && this.#findView(decision)?.isNewSample === true;
+  }
+
+  /** Returns the size that the decision asks for after the last quiet evaluation. */
+  findWanted(decision: ContainerDecision): ContainerDecision["wanted"] {
+    const { wanted } = decision;
+    if (wanted === undefined) return wanted;
+    const now: Partial<Record<ResourceField, number>> = { ...wanted };
+    for (const { rule: { key }, amount, decidedAmount } of this.#findView(decision)?.fields ?? []) {
+      // The other fields have the size that sizing came to, which stays.
+      if (wanted[key] === decidedAmount) now[key] = amount;
+    }
+    return now;
+  }
+
+  /**
+   * Returns the last quiet evaluation as `decideSize` decides it: for a reader of records, for one. Surroundings are
+   * those of the last evaluation by `decideSize`; the verdict does not depend on them.
+   */
+  replay(): DecidedPod {
+    const [last, before] = [this.#last, this.#before];
+    if (last === null) throw new Error("No quiet evaluation was made");
+    const known = last === this.#decided && before !== null
+      ? toPodState(before)
+      : { ...toPodState(this.#flat), at: last.lastAt };
+    return this.#decide(known, last);
+  }
+
+  /** Returns the last one that had decisions. */
+  replayDecided(): DecidedPod {
+    const [decided, before] = [this.#decided, this.#before];
+    if (decided === null || before === null) throw new Error("No quiet evaluation had decisions");
+    return this.#decide(toPodState(before), decided);
+  }
+
+  #decide(before: PodState, reading: KeptReading): DecidedPod {
+    const input: SizeInput = { ...this.decided.input, now: reading.now, observation: reading.toObservation() };
+    return { before, input, outcome: decideSize(before, input) };
+  }
+
+  #findView({ autoscaler, container }: ContainerDecision): HeldView | undefined {
+    return this.#views.find((one) => one.autoscaler.uid === autoscaler && one.container.name === container);
+  }
+
+  #isSamePod({ pod, contenders, limits, scaleInPending, scaledInAt, wallAheadMs = 0 }: QuietInput): boolean {
+    const { input } = this.decided;
+    if (pod !== input.pod || wallAheadMs !== (input.wallAheadMs ?? 0) || scaleInPending !== undefined) return false;
+    if (scaledInAt !== undefined && scaledInAt !== this.#flat.scaledIn?.at) return false;
+    if (this.#dependsOnLimits && limits !== input.limits) return false;
+    return contenders === input.contenders || isSameList(contenders, input.contenders);
+  }
+
+  #holds(next: QuietInput): boolean {
+    const { now, steps } = next;
+    while (steps.length < this.#views.length) steps.push(newStep());
+    let index = 0;
+    for (const one of this.#views) {
+      const step = steps[index++];
+      if (step === undefined || !takeStep(one, step, next) || !keepsVerdict(one, step, now)) return false;
+    }
+    return true;
+  }
+}
+
+const NO_DECISIONS: readonly ContainerDecision[] = [];
+
+/** One container of the pod under its verdict. */
+interface HeldView extends SampledContainer {
+  /** From then on the verdict may be another, epoch ms. */
+  readonly until: number;
+  /** Usage within both points in the same directions. */
+  readonly cpu: Band;
+  readonly memory: Band;
+  /** Memory from which on the floor after an OOM kill is renewed, bytes; Infinity without one. */
+  readonly killedAtBytes: number;
+  /** The fields of which a change is wanted, and those with a percentile. */
+  readonly fields: readonly HeldField[];
+  /** What holds the scale-up; `null` if none is wanted. */
+  readonly heldUp: "AtBound" | "AtTarget" | null;
+  /** CPU was at its limit, and was at it or throttled. */
+  readonly isFull: boolean;
+  readonly isSaturated: boolean;
+  /** The last quiet evaluation had new usage. */
+  isNewSample: boolean;
+}
+
+/** Between which usage the directions are the same, in hundredths of the unit; see `listBounds`. */
+type Band = readonly number[];
+
+/** One managed field. */
+interface HeldField {
+  readonly rule: FieldPolicy;
+  readonly baseline: number;
+  /** Where usage points. */
+  readonly direction: Direction | null;
+  /** It has a full streak. */
+  readonly isWanted: boolean;
+  readonly end: FieldEnd;
+  /** Sizing would move it. */
+  readonly isMoving: boolean;
+  /** Usage in its window was above the threshold, which holds its scale-down. */
+  readonly isPeakHigh: boolean;
+  /** What usage asked for at the evaluation by `decideSize`, and asks for now; NaN without a direction. */
+  readonly decidedAmount: number;
+  amount: number;
+  /** After the reading that is being looked at. */
+  nextAmount: number;
+  nextPeak: number;
+  nextOlderPeak: number | null;
+}
+
+/**
+ * Where sizing leaves a wanted field. target: the amount does not go beyond the present size. bound: it goes beyond the
+ * bound, so that whatever it is, the size is the same. amount: the size follows the amount.
+ */
+type FieldEnd = "target" | "bound" | "amount";
+
+/** Reasons that hold until a time or another usage. */
+const HOLDING: ReadonlySet<string> = new Set(["InBand", "AtBound", "AtTarget", "ScaleDownWindow", "Cooldown"]);
+
+function isHolding({ decision, isNewSample }: ContainerDecision): boolean {
+  return isNewSample && (decision.kind === "hold" || decision.kind === "blocked") && HOLDING.has(decision.reason);
+}
+
+/** Returns whether nothing is under way that time, or something else than usage, may change. */
+function isCalm({ input, outcome }: DecidedPod): boolean {
+  const { now, wallAheadMs = 0, pod, contenders, observation } = input;
+  const { request, scaled, enacted, notices, implausible, state } = outcome;
+  if (observation.kind !== "usage" || request !== null || scaled !== null || enacted !== null) return false;
+  if (notices.length > 0 || implausible > 0 || input.inFlight || input.scaleInPending !== undefined) return false;
+  if (state.command !== null || state.unconfirmed.length > 0 || state.conflict !== null) return false;
+  if (state.differingSince !== null || state.pendingSince !== null || state.inProgressSince !== null) return false;
+  if (state.shadow !== null || contenders.some(({ mode }) => mode !== "apply")) return false;
+  if (computeResizeStatus(pod, state, now).kind !== "idle") return false;
+  return !wantsSiblings(pod, contenders, now + wallAheadMs);
+}
+
+function findHeldView(autoscaler: Autoscaler, decided: DecidedPod, flat: FlatState): HeldView | null {
+  const { before, input: { now, pod }, outcome: { state, decisions } } = decided;
+  const { key, uid, containerName } = autoscaler;
+  const [view, flatView] = [state.views[key], flat.views[key]];
+  const container = findContainer(pod, containerName);
+  const containerState = findContainerState(state, containerName);
+  const decision = decisions.find((one) => one.autoscaler === uid && one.container === containerName);
+  if (view === undefined || flatView === undefined || containerState === undefined || decision === undefined) {
+    return null;
+  }
+  if (container === null || container.runningAt === null || !isSettled(view, { containerState, now })) return null;
+  // What is reported may change what is reported next.
+  if (before.views[key]?.notified !== view.notified || !hasOwnWindows(autoscaler, view)) return null;
+  const fields = listFields({ autoscaler, view, container });
+  if (fields === null) return null;
+  const wanted = fields.filter(({ isWanted }) => isWanted);
+  if (wanted.length > 0 === (decision.decision.reason === "InBand")) return null;
+  // The fields of a pair move together.
+  const mayBePaired = pod.qosClass === "Guaranteed" && autoscaler.sides.length > 1;
+  if (wanted.length > 0 && (decision.wanted === undefined || mayBePaired)) return null;
+  const { killFloor } = containerState;
+  const hasFloor = killFloor !== null && killFloor.until > now;
+  const ends = wanted.map((one) => computeUntil(one, { now, view, container, containerState, state }));
+  const held: HeldView = {
+    autoscaler,
+    container,
+    containerState,
+    view: flatView,
+    runsAlone: isOnlyRunning(pod, container),
+    until: Math.min(hasFloor ? killFloor.until : Infinity, ...ends),
+    cpu: computeBand(fields, "cpu"),
+    memory: computeBand(fields, "memory"),
+    killedAtBytes: hasFloor ? killFloor.bytes / KILL_FACTOR : Infinity,
+    fields: fields.filter(({ isWanted, rule }) => isWanted || rule.down.percentile !== null),
+    heldUp: findHeldUp(wanted),
+    isFull: fillsLimit(view.sampling.sample?.cpuMillicores ?? 0, getActualSize(container)["cpu.limits"]),
+    isSaturated: view.sampling.sample?.isSaturated === true,
+    isNewSample: false,
+  };
+  // A sample of CPU alone keeps the memory of the one before.
+  return isCounted(view, held) && isBelowMemoryLimits(held, view.sampling.sample?.workingSetBytes ?? 0) ? held : null;
+}
+
+/** Returns whether the container is sampled, and its past has no more to say. */
+function isSettled(
+  { sampling: { anchor, warming, sample }, silentSince }: AutoscalerView,
+  { containerState: { endings }, now }: { readonly containerState: ContainerState; readonly now: number },
+): boolean {
+  if (anchor === null || sample === null || warming || silentSince !== null || sample.oomKills) return false;
+  return endings.every((one) => now - one.at > ENDINGS_MS);
+}
+
+/** Returns whether all windows are of rules that there are. Those of others end with the next sample. */
+function hasOwnWindows({ sides }: Autoscaler, { evidence }: AutoscalerView): boolean {
+  return Object.keys(evidence.sides).every((key) =>
+    sides.some((rule) => rule.key === key && (rule.down.windowMs > 0 || rule.down.percentile !== null))
+  );
+}
+
+interface FieldsContext {
+  readonly autoscaler: Autoscaler;
+  readonly view: AutoscalerView;
+  readonly container: ContainerFacts;
+}
+
+/** Returns the fields with a baseline; `null` if one more sample of the same usage may lead to another verdict. */
+function listFields({ autoscaler, view, container }: FieldsContext): readonly HeldField[] | null {
+  const actual = getActualSize(container);
+  const { sampling: { sample }, streaks, evidence } = view;
+  const fields: HeldField[] = [];
+  for (const rule of autoscaler.sides) {
+    const { key, resource, down: { percentile } } = rule;
+    const [usage, baseline, streak] = [findUsage(rule, sample), findBaseline(rule, actual), streaks[key]];
+    if (usage === null || baseline === null) {
+      if (streak !== undefined) return null;
+      continue;
+    }
+    const seen = findEvidence(evidence, rule);
+    const direction = compareWithThresholds(rule, usage, baseline, percentile === null ? usage : seen ?? usage);
+    const isSaturated = resource === "cpu" && sample?.isSaturated === true;
+    const isWanted = direction !== null && !(isSaturated && direction === "down");
+    if (isWanted !== (streak !== undefined)) return null;
+    const isPeakHigh = isPeakAbove(rule, baseline, seen);
+    const field = { rule, baseline, direction, isWanted, isPeakHigh, nextAmount: 0, nextPeak: 0, nextOlderPeak: null };
+    if (direction === null || streak === undefined) {
+      fields.push({ ...field, amount: NaN, decidedAmount: NaN, end: "amount", isMoving: false });
+      continue;
+    }
+    if (streak.direction !== direction || streak.isSaturated !== isSaturated || !isStreakFull(rule, streaks)) {
+      return null;
+    }
+    const { peakUsage, olderPeakUsage } = streak;
+    const amount = computeAmount(rule, direction, { usage, peakUsage, olderPeakUsage, seen });
+    const end = findEnd(rule, direction, { baseline, amount });
+    const isMoving = end === "amount" ||
+      (end === "bound" && moves(direction, baseline, findBound(rule, direction) ?? 0));
+    // The size of a scale-up follows usage and the node's headroom, that of a memory limit the memory in use.
+    if (isMoving && (direction === "up" || key === "memory.limits")) return null;
+    fields.push({ ...field, amount, decidedAmount: amount, end, isMoving });
+  }
+  return fields;
+}
+
+interface UsedAmounts {
+  readonly usage: number;
+  readonly peakUsage: number;
+  readonly olderPeakUsage: number | null;
+  /** The peak or percentile of the window; `null` without one. */
+  readonly seen: number | null;
+}
+
+/** Returns the amount of `proposeSizes`. */
+function computeAmount(
+  rule: FieldPolicy,
+  direction: Direction,
+  { usage, peakUsage, olderPeakUsage, seen }: UsedAmounts,
+): number {
+  if (direction === "up") return computeTargetSize(rule.up, usage);
+  const peak = Math.max(usage, peakUsage, olderPeakUsage ?? 0, seen ?? 0);
+  return computeTargetSize(rule.down, rule.down.percentile === null ? peak : seen ?? usage);
+}
+
+/** Bounds are the first cap of a size that goes beyond the present one. */
+function findEnd(
+  rule: FieldPolicy,
+  direction: Direction,
+  { baseline, amount }: { readonly baseline: number; readonly amount: number },
+): FieldEnd {
+  if (!moves(direction, baseline, amount)) return "target";
+  const bound = findBound(rule, direction);
+  return bound !== null && moves(direction, bound, amount) ? "bound" : "amount";
+}
+
+function findBound({ bounds: { min, max } }: FieldPolicy, direction: Direction): number | null {
+  return direction === "up" ? max : min;
+}
+
+function isPeakAbove(rule: FieldPolicy, baseline: number, seen: number | null): boolean {
+  return rule.down.percentile === null && seen !== null && seen * 100 > rule.scaleDownThresholdPercent * baseline;
+}
+
+function findHeldUp(wanted: readonly HeldField[]): HeldView["heldUp"] {
+  const ups = wanted.filter(({ direction }) => direction === "up");
+  if (ups.length === 0) return null;
+  return ups.some(({ end }) => end === "bound") ? "AtBound" : "AtTarget";
+}
+
+/** Returns whether the view counts what one more sample under the verdict would count on. */
+function isCounted(
+  { shortage: { atLimit, clipped, held }, limited }: AutoscalerView,
+  { fields, heldUp, isFull, isSaturated }: HeldView,
+): boolean {
+  if ((atLimit.cpu > 0) !== isFull || (clipped > 0) !== (isFull || isSaturated) || atLimit.memory > 0) return false;
+  if (heldUp === null) return limited === null && Object.keys(held).length === 0;
+  if (heldUp === "AtTarget") return true;
+  // The first samples of a limit lead to an event.
+  if (limited?.reason !== "AtBound" || limited.samples < MIN_LIMITED_SAMPLES) return false;
+  return fields.every((one) => !isHeldRequest(one) || held[one.rule.key] !== undefined);
+}
+
+function isHeldRequest({ rule, isWanted, direction }: HeldField): boolean {
+  return rule.side === "requests" && isWanted && direction === "up";
+}
+
+/** Returns whether memory is neither next to its limit nor as high as when it was killed. */
+function isBelowMemoryLimits({ container, killedAtBytes }: HeldView, workingSetBytes: number): boolean {
+  const limit = getActualSize(container)["memory.limits"];
+  return workingSetBytes < killedAtBytes && !(limit !== null && isNearLimit(workingSetBytes, limit));
+}
+
+interface UntilContext extends Pick<SizeInput, "now"> {
+  readonly view: AutoscalerView;
+  readonly container: ContainerFacts;
+  readonly containerState: ContainerState;
+  readonly state: PodState;
+}
+
+/** Returns when the cooldown or a wait for the window ends, epoch ms; Infinity where neither ends by time alone. */
+function computeUntil({ rule, direction }: HeldField, context: UntilContext): number {
+  if (direction === null) return Infinity;
+  const cooldownEnd = computeFieldCooldownEnd(context.containerState, rule, direction);
+  const until = cooldownEnd > context.now ? cooldownEnd : Infinity;
+  return direction === "up" ? until : Math.min(until, findWindowWait(rule, context)?.until ?? Infinity);
+}
+
+/** A resource without a threshold. */
+const NO_BAND: Band = [-Infinity, -Infinity, Infinity, Infinity];
+
+/** Returns the band of a resource. A percentile is compared apart. */
+function computeBand(fields: readonly HeldField[], of: Resource): Band {
+  const own = fields.filter(({ rule }) => rule.resource === of && rule.down.percentile === null);
+  if (own.length === 0) return NO_BAND;
+  const list = (field: HeldField["direction"], percent: "scaleUpThresholdPercent" | "scaleDownThresholdPercent") =>
+    own.filter(({ direction }) => direction === field).map(({ rule, baseline }) => rule[percent] * baseline);
+  return [
+    Math.max(-Infinity, ...list("up", "scaleUpThresholdPercent")),
+    Math.max(-Infinity, ...list(null, "scaleDownThresholdPercent")),
+    Math.min(Infinity, ...list(null, "scaleUpThresholdPercent"), ...list("down", "scaleUpThresholdPercent")),
+    Math.min(Infinity, ...list("down", "scaleDownThresholdPercent")),
+  ];
+}
+
+/** Thresholds are inclusive: usage at one of them is beyond it. */
+function isInBand(band: Band, usage: number): boolean {
+  const hundredfold = usage * 100;
+  return hundredfold >= at(band, 0) && hundredfold > at(band, 1) && hundredfold < at(band, 2) &&
+    hundredfold <= at(band, 3);
+}
+
+/** Returns whether the step leads to the same directions and sizes. Sets `step.sides`, and what is next in the fields. */
+function keepsVerdict(one: HeldView, step: Step, now: number): boolean {
+  const { view, autoscaler, container } = one;
+  if (step.kind === "nothing") return true;
+  const { cpuMillicores, demandMillicores, workingSetBytes } = step;
+  const isFull = fillsLimit(cpuMillicores, getActualSize(container)["cpu.limits"]);
+  if (step.isSaturated !== one.isSaturated || isFull !== one.isFull || !isInBand(one.cpu, demandMillicores)) {
+    return false;
+  }
+  const hasMemory = step.kind === "sample";
+  if (hasMemory && !(isInBand(one.memory, workingSetBytes) && isBelowMemoryLimits(one, workingSetBytes))) return false;
+  const seen = { at: now, cpu: demandMillicores, memory: hasMemory ? workingSetBytes : null };
+  step.sides = nextQuietEvidence(view.evidence, autoscaler.sides, seen);
+  for (const field of one.fields) {
+    const isMemory = field.rule.resource === "memory";
+    if (isMemory && !hasMemory) continue;
+    if (!keepsField(field, isMemory ? workingSetBytes : demandMillicores, { step, view })) return false;
+  }
+  return true;
+}
+
+function keepsField(
+  field: HeldField,
+  usage: number,
+  { step: { sides }, view }: Pick<HeldView, "view"> & { readonly step: Step },
+): boolean {
+  const { rule, baseline, direction, isWanted, end } = field;
+  const { key, down: { percentile } } = rule;
+  const seen = sides[key] === undefined ? null : findEvidence({ since: null, until: 0, sides }, rule);
+  if (percentile !== null && compareWithThresholds(rule, usage, baseline, seen ?? usage) !== direction) return false;
+  const streak = view.streaks[key];
+  if (!isWanted || direction === null || streak === undefined) return true;
+  const isRenewed = streak.count % rule[direction].consecutiveSamples === 0;
+  field.nextPeak = isRenewed ? usage : Math.max(streak.peakUsage, usage);
+  field.nextOlderPeak = isRenewed ? streak.peakUsage : streak.olderPeakUsage;
+  const used = { usage, peakUsage: field.nextPeak, olderPeakUsage: field.nextOlderPeak, seen };
+  field.nextAmount = computeAmount(rule, direction, used);
+  if (findEnd(rule, direction, { baseline, amount: field.nextAmount }) !== end) return false;
+  if (end === "amount" && field.nextAmount !== field.amount) return false;
+  return isPeakAbove(rule, baseline, seen) === field.isPeakHigh;
+}
+
+/** Writes what a new sample adds to the streaks, and to the counts of samples in a row. As `nextStreaks` and others. */
+function writeCounts({ view, fields, heldUp, isFull, isSaturated }: HeldView, step: Step): void {
+  const bytes = at(view.sampling.numbers, FLAT.sample + FLAT_SAMPLE.usageBytes);
+  const usageBytes = Number.isNaN(bytes) ? null : bytes;
+  const { shortage } = view;
+  for (const field of fields) {
+    const { rule, direction, isWanted } = field;
+    const { key, resource } = rule;
+    const streak = view.streaks[key];
+    if (!isWanted || direction === null || streak === undefined) continue;
+    if (heldUp === "AtBound" && isHeldRequest(field)) shortage.held[key] = (shortage.held[key] ?? 0) + 1;
+    // The pod's counter has no memory: that streak goes on with the next sample of the container.
+    if (resource === "memory" && step.kind === "podCpu") continue;
+    const isRenewed = streak.count % rule[direction].consecutiveSamples === 0;
+    if (isRenewed) streak.olderPeakUsageBytes = streak.peakUsageBytes;
+    streak.peakUsageBytes = isRenewed ? usageBytes : maxOrNull(streak.peakUsageBytes, usageBytes);
+    streak.peakUsage = field.nextPeak;
+    streak.olderPeakUsage = field.nextOlderPeak;
+    streak.count++;
+    field.amount = field.nextAmount;
+  }
+  if (heldUp === "AtBound" && view.limited !== null) view.limited.samples++;
+  if (shortage === NO_SHORTAGE) return;
+  if (isFull) shortage.atLimit.cpu++;
+  if (isFull || isSaturated) shortage.clipped++;
+}
+
+function maxOrNull(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? a ?? b : Math.max(a, b);
+}
+
+function isSameList<T>(a: readonly T[], b: readonly T[]): boolean {
+  return a.length === b.length && a.every((one, index) => one === b[index]);
+}
