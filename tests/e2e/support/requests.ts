@@ -21,6 +21,17 @@ const INITIAL = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowW
 
 type Json = Readonly<Record<string, unknown>>;
 
+/** A container that runs before the others, and a sidecar. */
+const INIT: readonly Json[] = [
+  { name: "setup", image: "x:1", resources: { requests: { cpu: "20m" } } },
+  { name: "proxy", image: "x:1", restartPolicy: "Always", resources: { requests: { cpu: "20m" } } },
+];
+const RESTARTING_INIT: readonly Json[] = [
+  { name: "setup", image: "x:1", resizePolicy: [{ resourceName: "cpu", restartPolicy: "RestartContainer" }] },
+];
+/** The sizes of a pod as a whole. */
+const OWN: Json = { limits: { cpu: "2", memory: "1Gi" } };
+
 export const REQUESTS: readonly ApiRequest[] = [
   // Pods: what is filled in, and what is refused.
   post("a pod with a request and a limit", PODS, toPod("a", { requests: { cpu: "0.1" }, limits: { cpu: "500m" } })),
@@ -181,6 +192,43 @@ export const REQUESTS: readonly ApiRequest[] = [
   patch("a size without the limit it had", MERGE, `${PODS}/a/resize`, { spec: { containers: [toContainer()] } }),
   patch("a size of disk", STRATEGIC, `${PODS}/a/resize`, toSize({ requests: { "ephemeral-storage": "1Gi" } })),
   patch("a dry resize", STRATEGIC, `${PODS}/a/resize?dryRun=All`, toSize({ requests: { cpu: "70m" } })),
+  patch("a resize policy", STRATEGIC, `${PODS}/policy/resize`, {
+    spec: { containers: [{ name: "main", resizePolicy: [{ resourceName: "cpu", restartPolicy: "NotRequired" }] }] },
+  }),
+  put(
+    "a resize of a renamed container",
+    `${PODS}/g/resize`,
+    toPod("g", {}, { containers: [{ name: "c", image: "x" }] }),
+  ),
+  post("a pod with init containers", PODS, toPod("i", { requests: { cpu: "10m" } }, { initContainers: INIT })),
+  patch("a size of an init container", STRATEGIC, `${PODS}/i/resize`, {
+    spec: { initContainers: [{ name: "setup", resources: { requests: { cpu: "30m" } } }] },
+  }),
+  patch("a size of an init container without its request", MERGE, `${PODS}/i/resize`, {
+    spec: {
+      initContainers: [{ name: "setup", image: "x:1" }, { name: "proxy", image: "x:1", restartPolicy: "Always" }],
+    },
+  }),
+  patch("a size of disk of a sidecar", STRATEGIC, `${PODS}/i/resize`, {
+    spec: { initContainers: [{ name: "proxy", resources: { requests: { "ephemeral-storage": "1Gi" } } }] },
+  }),
+  post("an init container that a resize restarts", PODS, toPod("bad", {}, { initContainers: RESTARTING_INIT })),
+  post("a pod with its own limits", PODS, toPod("o", { requests: { cpu: "10m" } }, { resources: OWN })),
+  post("a pod whose own request is too small", PODS, toPod("bad", { requests: { cpu: "3" } }, { resources: OWN })),
+  post(
+    "a container whose limit is above that of its pod",
+    PODS,
+    toPod("bad", { limits: { cpu: "3" } }, { resources: OWN }),
+  ),
+  post("a pod with its own disk", PODS, toPod("bad", {}, { resources: { requests: { "ephemeral-storage": "1Gi" } } })),
+  patch("a larger limit of a pod", STRATEGIC, `${PODS}/o/resize`, { spec: { resources: { limits: { cpu: "3" } } } }),
+  patch("a pod's own request below its containers'", STRATEGIC, `${PODS}/o/resize`, {
+    spec: { resources: { requests: { cpu: "5m" } } },
+  }),
+  patch("a pod without the limit it had", MERGE, `${PODS}/o/resize`, {
+    spec: { resources: { limits: { cpu: null } } },
+  }),
+  patch("a pod without its own sizes", MERGE, `${PODS}/o/resize`, { spec: { resources: null } }),
   put("a resize of the whole pod", `${PODS}/g/resize`, toPod("g", { limits: { cpu: "2", memory: "100M" } })),
 
   // Finalizers and deletion.
