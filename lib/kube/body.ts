@@ -7,10 +7,21 @@
 import { BodyBuffer, type BufferPool } from "../runtime/buffers.ts";
 import type { Clock } from "../runtime/clock.ts";
 
-/** The part of a Response that is read here, for answers of node:https, which are not Responses. */
+/** The part of a Response that is read here, for answers that are not Responses. */
 export interface Answer {
   readonly headers: { readonly get: (name: string) => string | null };
-  readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
+  readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | PulledBody | null;
+}
+
+/** A body that is copied straight into the reader's memory, without a stream. */
+export interface PulledBody {
+  /**
+   * Resolves to the number of bytes at the memory's start: 0 at the end of the body and after `cancel`, else 1 or more.
+   * Rejects when the body is cut off. Calls do not overlap.
+   */
+  readonly fill: (memory: Uint8Array<ArrayBuffer>) => Promise<number>;
+  /** Gives up the rest of the body. Never rejects. */
+  readonly cancel: (reason?: unknown) => Promise<void>;
 }
 
 export interface BodyOptions {
@@ -119,6 +130,9 @@ const NEWLINE = 10;
 
 const ERROR_TEXT_BYTES = 16 * 1024;
 
+/** Of a pulled body whose reader has no memory of its own. */
+const CHUNK_BYTES = 16 * 1024;
+
 /** With `open`, and if the body supports it, the bytes are read into the memory that `open` returns. */
 async function* streamChunks(
   { body }: Answer,
@@ -152,6 +166,10 @@ interface Reader {
 
 /** The body of a fetch supports BYOB reads. One of node:http, or of a test, may not. */
 function openReader(body: NonNullable<Answer["body"]>, open?: () => Uint8Array<ArrayBuffer>): Reader {
+  if ("fill" in body) {
+    const memory = open ?? (() => new Uint8Array(CHUNK_BYTES));
+    return { read: () => pullChunk(body, memory()), cancel: (reason) => body.cancel(reason) };
+  }
   if (open !== undefined) {
     try {
       const reader = body.getReader({ mode: "byob" });
@@ -166,6 +184,11 @@ function openReader(body: NonNullable<Answer["body"]>, open?: () => Uint8Array<A
 /** Without `min` each piece that arrives would need a read, and a small read costs as much as a large one. */
 function fillBuffer(reader: ReadableStreamBYOBReader, memory: Uint8Array<ArrayBuffer>): ReturnType<Reader["read"]> {
   return reader.read(memory, { min: memory.length });
+}
+
+async function pullChunk(body: PulledBody, memory: Uint8Array<ArrayBuffer>): ReturnType<Reader["read"]> {
+  const bytes = await body.fill(memory);
+  return bytes === 0 ? { done: true } : { done: false, value: memory.subarray(0, bytes) };
 }
 
 async function nextChunk(reader: Reader, { clock, silentMs }: BodyOptions): ReturnType<Reader["read"]> {

@@ -16,21 +16,28 @@ import { hostOf, parseIp } from "../units/address.ts";
 import type { ClientCertificate } from "./config/credential.ts";
 
 /**
- * Returns a client that trusts servers of these authorities alone. Throws for certificates that cannot be used, and if
- * the process trusts public authorities already: because of a request before the first client, a download of packages,
- * Deno's check for a newer Deno, or createPublicTlsClient().
+ * Returns a client that trusts servers of these authorities alone. Throws for certificates that cannot be used, and as
+ * requireGivenRoots() does.
  */
 export function createTlsClient(options: TlsClientOptions): Deno.HttpClient {
-  if (findRoots() !== "none") {
-    if (findRoots() === "public" || hasLoadedRoots()) {
-      throw new Error(
-        "Cannot trust the given CA alone: this process trusts public authorities already; set certificate-authority " +
-          "of the cluster in the kubeconfig, and start podfit by `deno task start`, or with DENO_NO_UPDATE_CHECK=1",
-      );
-    }
-    trustNoRuntimeRoots();
-  }
+  requireGivenRoots();
   return createClient(options);
+}
+
+/**
+ * Makes sure that connections trust the authorities that they are given and no others. Throws if the process trusts
+ * public authorities already: because of a request before the first client, a download of packages, Deno's check for a
+ * newer Deno, or createPublicTlsClient().
+ */
+export function requireGivenRoots(): void {
+  if (findRoots() === "none") return;
+  if (findRoots() === "public" || hasLoadedRoots()) {
+    throw new Error(
+      "Cannot trust the given CA alone: this process trusts public authorities already; set certificate-authority " +
+        "of the cluster in the kubeconfig, and start podfit by `deno task start`, or with DENO_NO_UPDATE_CHECK=1",
+    );
+  }
+  trustNoRuntimeRoots();
 }
 
 /**

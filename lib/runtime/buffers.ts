@@ -41,7 +41,7 @@ export class BodyBuffer {
     return this.#memory;
   }
 
-  /** The free part, never empty, for a BYOB read. The read detaches the memory until `append` gets its chunk. */
+  /** The free part, never empty, to read into. A BYOB read detaches the memory until `append` gets its chunk. */
   free(): Uint8Array<ArrayBuffer> {
     this.#growTo(this.#length + 1);
     return new Uint8Array(this.#memory, this.#length);
@@ -50,7 +50,7 @@ export class BodyBuffer {
   /** Adds a chunk: one that was read into the free part stays where it is, another is copied. */
   append(chunk: Uint8Array<ArrayBuffer>): void {
     if (this.#memory.detached) this.#memory = chunk.buffer;
-    else {
+    else if (chunk.buffer !== this.#memory) {
       this.#growTo(this.#length + chunk.length);
       new Uint8Array(this.#memory).set(chunk, this.#length);
     }

@@ -52,6 +52,45 @@ for (const [name, env] of Object.entries(ROOTS)) {
   });
 }
 
+Deno.test("a kubelet that only the runtime's roots vouch for gets no request also where nothing else was asked before", async () => {
+  let requests = 0;
+  await using server = serveTls(() => new Response(`${++requests}`));
+  const env = { DENO_CERT: OF_SERVER };
+  const [refused = ""] = await probe(server, { paths: "kubelet", caFile: OTHER, env });
+  assertMatch(refused, /not signed by the cluster's CA/);
+  assertEquals(requests, 0);
+  const [, late = ""] = await probe(server, { paths: "fetch,kubelet", caFile: OF_SERVER, env });
+  assertMatch(late, /trusts public authorities already/);
+  assertEquals(requests, 1);
+});
+
+Deno.test("a kubelet is asked through the proxy that the environment names for https", async () => {
+  using proxy = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const lines: string[] = [];
+  const serving = (async () => {
+    for await (const conn of proxy) {
+      const buffer = new Uint8Array(4096);
+      const bytes = await conn.read(buffer) ?? 0;
+      lines.push(new TextDecoder().decode(buffer.subarray(0, bytes)).split("\r\n", 1)[0] ?? "");
+      conn.close();
+    }
+  })();
+  await using server = serveTls(() => new Response("ok"));
+  for (const name of ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]) {
+    await probe(server, {
+      paths: "kubelet",
+      caFile: OF_SERVER,
+      env: { [name]: `http://127.0.0.1:${proxy.addr.port}` },
+    });
+  }
+  const { host } = new URL(server.origin);
+  assertEquals(lines, Array.from({ length: 4 }, () => `CONNECT ${host} HTTP/1.1`));
+  const env = { HTTP_PROXY: `http://127.0.0.1:${proxy.addr.port}` };
+  assertEquals(await probe(server, { paths: "kubelet", caFile: OF_SERVER, env }), ["ok"]);
+  proxy.close();
+  await serving.catch(() => {});
+});
+
 Deno.test("podfit itself does not start on an API server that only the runtime's roots vouch for", async () => {
   let requests = 0;
   await using server = serveTls(() => new Response(`${++requests}`));

@@ -41,6 +41,21 @@ export type Case = Partial<DirectSourceOptions> & {
   readonly host?: string;
 };
 
+/** Each way in which a kubelet is asked: through podfit's own connections, through fetch, through node:https. */
+export const KUBELET_MODES: readonly { readonly how: string; readonly options: Case }[] = [
+  { how: "with the cluster's CA", options: {} },
+  {
+    how: "with a client certificate",
+    options: {
+      getCredential: () => {
+        const clientCertificate = { cert: readTls("client.crt"), key: readTls("client.key") };
+        return Promise.resolve({ ...bearer("secret"), clientCertificate });
+      },
+    },
+  },
+  { how: "without checking the certificate", options: { insecureTls: true } },
+];
+
 /** One poll of a kubelet that listens at `origin`. */
 export async function fetchFrom({ origin }: { readonly origin: string }, options: Case): Promise<SummaryAnswer> {
   const { clusterCa = [readTls("ca.crt")], signal = new AbortController().signal, host = "127.0.0.1" } = options;

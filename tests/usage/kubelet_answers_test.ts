@@ -2,10 +2,8 @@
 import { assert, assertEquals, assertRejects } from "#assert";
 import { timeoutError } from "../../lib/runtime/clock.ts";
 import { settleEventLoop } from "../support/virtual_clock.ts";
-import { assertFailed, fetchFrom, readSummaryText } from "../support/kubelet_source.ts";
+import { assertFailed, fetchFrom, KUBELET_MODES, readSummaryText } from "../support/kubelet_source.ts";
 import { serveRawTls } from "../support/tls.ts";
-
-const MODES = [{ insecureTls: false }, { insecureTls: true }] as const;
 
 /** Status lines and headers that no Response can be made of, or that begin something else. */
 const ANSWERS: readonly (readonly [line: string, reason: string, words: string | RegExp])[] = [
@@ -16,7 +14,7 @@ const ANSWERS: readonly (readonly [line: string, reason: string, words: string |
   ["304 Not Modified\r\n", "http", ": 304"],
   ["600 Whatever\r\nContent-Length: 0\r\n", "http", ": 600"],
   ["999 Whatever\r\nContent-Length: 0\r\n", "http", ": 999"],
-  // Neither of the two modes has to take it for an answer.
+  // No mode has to take it for an answer.
   ["099 Low\r\nContent-Length: 0\r\n", "(http|unreachable)", /./],
   ["000 Low\r\nContent-Length: 0\r\n", "(http|unreachable)", /./],
   ["1000 High\r\nContent-Length: 0\r\n", "unreachable", /./],
@@ -28,9 +26,7 @@ const ANSWERS: readonly (readonly [line: string, reason: string, words: string |
   ["500 No\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\nhello\r\n", "http", ": 500"],
 ];
 
-for (const mode of MODES) {
-  const how = mode.insecureTls ? "without checking the certificate" : "with the certificate checked";
-
+for (const { how, options: mode } of KUBELET_MODES) {
   for (const [line, reason, words] of ANSWERS) {
     const name = JSON.stringify(line.split("\r\n", 2).join(" "));
     Deno.test(`openDirectSource() fails in words at ${name} ${how}`, async () => {

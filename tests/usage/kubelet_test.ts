@@ -2,14 +2,18 @@ import { assert, assertEquals, assertRejects } from "#assert";
 import { createProxySource, openDirectSource } from "../../lib/usage/kubelet/fetch_summary.ts";
 import { timeoutError } from "../../lib/runtime/clock.ts";
 import { settleEventLoop, VIRTUAL_START_AT, VirtualClock } from "../support/virtual_clock.ts";
-import { apiServer, assertFailed, fetchFrom, NODE, readSummaryText } from "../support/kubelet_source.ts";
+import {
+  apiServer,
+  assertFailed,
+  fetchFrom,
+  KUBELET_MODES,
+  NODE,
+  nodeAt,
+  readSummaryText,
+} from "../support/kubelet_source.ts";
 import { readTls, serveTls } from "../support/tls.ts";
 
-const MODES = [{ insecureTls: false }, { insecureTls: true }] as const;
-
-for (const mode of MODES) {
-  const how = mode.insecureTls ? "without checking the certificate" : "with the cluster's CA";
-
+for (const { how, options: mode } of KUBELET_MODES) {
   Deno.test(`openDirectSource() fetches a summary ${how}, with the bearer token`, async () => {
     const seen: string[] = [];
     await using server = serveTls((request) => {
@@ -227,6 +231,31 @@ function headersClock() {
     headersSeen: promise.then(() => settleEventLoop()),
   };
 }
+
+Deno.test("openDirectSource() asks through fetch while a kubelet does not end a handshake, so that no sockets add up", async () => {
+  const agents: (string | null)[] = [];
+  await using server = serveTls((request) => {
+    agents.push(request.headers.get("user-agent"));
+    return new Response("{}");
+  });
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const node = nodeAt("127.0.0.1", listener.addr.port);
+  using source = openDirectSource({ ...apiServer(), caCerts: [readTls("ca.crt")] }, { clock: new VirtualClock() });
+  const controller = new AbortController();
+  const first = source.fetchSummary(node, controller.signal);
+  using _stuck = await listener.accept();
+  controller.abort(timeoutError(4500));
+  assertFailed(await first, "timeout", "timed out after 4500 ms");
+  // The next connections lead to a kubelet that is well again.
+  const second = source.fetchSummary(node, new AbortController().signal);
+  using passed = await listener.accept();
+  using other = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(server.origin).port) });
+  const piping = [passed.readable.pipeTo(other.writable), other.readable.pipeTo(passed.writable)];
+  assertEquals(readSummaryText(await second), "{}");
+  assertEquals(agents.map((agent) => agent?.split("/")[0]), ["Deno"]);
+  source[Symbol.dispose]();
+  await Promise.allSettled(piping);
+});
 
 Deno.test("openDirectSource() trusts a CA of kubelets that was renewed, and the cluster's of the moment", async () => {
   await using server = serveTls(() => new Response("{}"));

@@ -6,9 +6,11 @@
 import type { ClientCertificate } from "../../kube/config/credential.ts";
 import { oneLine } from "../../kube/errors.ts";
 import { createTlsClient, type StatusAnswer, UnverifiedClient } from "../../kube/https.ts";
+import type { Clock } from "../../runtime/clock.ts";
 import { findAddressPurpose, LOOPBACK } from "../../units/address.ts";
 import { isDeepEqual } from "../../units/equality.ts";
 import type { KubeletAddress } from "../source.ts";
+import { HttpsConnections } from "./https_connection.ts";
 
 /** Not a Request: fetch would copy it, with one more signal, for each poll of each node. */
 export interface KubeletRequest {
@@ -24,6 +26,7 @@ export type KubeletAnswer = StatusAnswer;
 export class KubeletClient implements Disposable {
   readonly #options: KubeletClientOptions;
   #connections: Connections | null = null;
+  #fetchClient: Deno.HttpClient | null = null;
   #certificate: ClientCertificate | null = null;
   #caCerts: readonly string[] = [];
   #isClosed = false;
@@ -35,9 +38,15 @@ export class KubeletClient implements Disposable {
   /** Sends a GET that follows no redirect. Rejects, or errors the body, when the signal aborts. */
   send(url: string, { headers, signal, certificate }: KubeletRequest): Promise<KubeletAnswer> {
     const connections = this.#connectionsFor(certificate);
-    return connections.kind === "verified"
-      ? fetch(url, { headers, signal, redirect: "manual", client: connections.client })
-      : connections.client.send(url, { headers, signal });
+    switch (connections.kind) {
+      case "own":
+        if (connections.client.canGet(url)) return connections.client.get(url, { headers, signal });
+        return this.#fetch(url, { headers, signal, certificate });
+      case "fetch":
+        return this.#fetch(url, { headers, signal, certificate });
+      case "unverified":
+        return connections.client.send(url, { headers, signal });
+    }
   }
 
   [Symbol.dispose](): void {
@@ -46,26 +55,37 @@ export class KubeletClient implements Disposable {
   }
 
   #disconnect(): void {
-    if (this.#connections?.kind === "verified") this.#connections.client.close();
-    if (this.#connections?.kind === "unverified") this.#connections.client[Symbol.dispose]();
+    this.#connections?.client?.[Symbol.dispose]();
     this.#connections = null;
+    this.#fetchClient?.close();
+    this.#fetchClient = null;
+  }
+
+  #fetch(url: string, { headers, signal, certificate }: KubeletRequest): Promise<KubeletAnswer> {
+    const client = this.#fetchClient ??= createTlsClient({ caCerts: this.#caCerts, certificate });
+    return fetch(url, { headers, signal, redirect: "manual", client });
   }
 
   /** A renewed certificate or CA needs new connections; unverified requests in flight then fail, once. */
   #connectionsFor(certificate: ClientCertificate | null): Connections {
     if (this.#isClosed) throw new Error("Cannot send to a kubelet: the source of usage is closed");
-    const { getCaCerts, insecureTls } = this.#options;
+    const { getCaCerts } = this.#options;
     const caCerts = getCaCerts();
     const isSame = caCerts === this.#caCerts && isDeepEqual(certificate, this.#certificate);
     if (this.#connections !== null && isSame) return this.#connections;
     this.#disconnect();
     this.#certificate = certificate;
     this.#caCerts = caCerts;
-    this.#connections = insecureTls ? { kind: "unverified", client: new UnverifiedClient(certificate) } : {
-      kind: "verified",
-      client: createTlsClient({ caCerts, certificate }),
-    };
+    this.#connections = this.#connect(caCerts, certificate);
     return this.#connections;
+  }
+
+  /** Connections of podfit's own cost least. They know neither client certificates nor proxies, which fetch knows. */
+  #connect(caCerts: readonly string[], certificate: ClientCertificate | null): Connections {
+    const { insecureTls, clock } = this.#options;
+    if (insecureTls) return { kind: "unverified", client: new UnverifiedClient(certificate) };
+    if (certificate === null && !hasProxy()) return { kind: "own", client: new HttpsConnections({ caCerts, clock }) };
+    return { kind: "fetch", client: null };
   }
 }
 
@@ -114,11 +134,24 @@ interface KubeletClientOptions {
   /** Resolves to the trusted certificates, PEM; the same array as long as they are the same. */
   readonly getCaCerts: () => readonly string[];
   readonly insecureTls: boolean;
+  readonly clock: Pick<Clock, "monotonic" | "sleep">;
 }
 
 type Connections =
-  | { readonly kind: "verified"; readonly client: Deno.HttpClient }
+  | { readonly kind: "own"; readonly client: HttpsConnections }
+  | { readonly kind: "fetch"; readonly client: null }
   | { readonly kind: "unverified"; readonly client: UnverifiedClient };
+
+/** The variables by which fetch sends requests to https URLs through a proxy. */
+const PROXY_VARIABLES = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+
+/** Returns whether a proxy may be set; also where this process may not look. */
+function hasProxy(): boolean {
+  return PROXY_VARIABLES.some((name) => {
+    const { state } = Deno.permissions.querySync({ name: "env", variable: name });
+    return state !== "granted" || Boolean(Deno.env.get(name));
+  });
+}
 
 /** Returns the origin of a kubelet, or why it is not dialed. */
 type KubeletOrigin =

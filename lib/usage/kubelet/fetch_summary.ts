@@ -37,7 +37,8 @@ export interface DirectSourceOptions extends SourceOptions {
 export function openDirectSource(server: ApiServer, options: DirectSourceOptions): SummarySource {
   const { getCaCerts = null, insecureTls = false, addressTypes: types = ["InternalIP"] } = options;
   let given: readonly string[] | null = null;
-  const client = options.client ?? new KubeletClient({ getCaCerts: () => given ?? server.caCerts, insecureTls });
+  const { clock } = options;
+  const client = options.client ?? new KubeletClient({ getCaCerts: () => given ?? server.caCerts, insecureTls, clock });
   const common = {
     ...toCommon(options),
     signedBy: getCaCerts === null ? "the cluster's CA" : "the CA of --kubelet-ca",

@@ -46,6 +46,7 @@ export async function createAuthority(commonName: string): Promise<Authority> {
           new x509.SubjectAlternativeNameExtension([
             { type: "dns", value: "localhost" },
             { type: "ip", value: "127.0.0.1" },
+            { type: "ip", value: "::1" },
           ]),
         ],
       });
