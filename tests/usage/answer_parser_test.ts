@@ -1,66 +1,20 @@
 /** One answer in HTTP/1.1, in whatever pieces it arrives, and bytes that are none. */
 import { assert, assertEquals, assertThrows } from "#assert";
 import * as fc from "fast-check";
-import { type AnswerHead, AnswerParser, BadAnswer } from "../../lib/usage/kubelet/answer_parser.ts";
-
-interface Parsed {
-  readonly head: AnswerHead;
-  readonly body: string;
-  readonly isReusable: boolean;
-  /** What was left of the bytes. */
-  readonly unread: number;
-}
-
-interface FeedOptions {
-  /** Where the bytes are cut into pieces. */
-  readonly cuts?: readonly number[];
-  /** How many bytes of the body are taken at a time. */
-  readonly takes?: number;
-}
+import { BadAnswer } from "../../lib/usage/kubelet/answer_parser.ts";
+import {
+  checkParsed,
+  cuts,
+  feedAnswer,
+  octets,
+  spoiltAnswer,
+  takes,
+  toBytes,
+  writtenAnswer,
+} from "../support/http_answers.ts";
 
 const OK = "HTTP/1.1 200 OK\r\n";
 const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
-
-/** Gives the bytes to a parser piece by piece, and then closes the connection. */
-function feed(bytes: Uint8Array, { cuts = [], takes = 5000 }: FeedOptions = {}): Parsed {
-  const parser = new AnswerParser();
-  const target = new Uint8Array(takes);
-  let head: AnswerHead | null = null;
-  let body = "";
-  let steps = 0;
-  const read = () => {
-    head ??= parser.parseHead();
-    if (head === null) return;
-    for (let taken = takes; taken === takes;) {
-      if (++steps > 2 * bytes.length + 100) throw new Error("it does not come to an end");
-      taken = parser.takeBody(target, 0);
-      body += latin1(target.subarray(0, taken));
-    }
-  };
-  let at = 0;
-  for (const end of [...cuts.filter((cut) => cut < bytes.length), bytes.length].sort((a, b) => a - b)) {
-    while (at < end && !parser.isDone) {
-      const free = parser.free();
-      const count = Math.min(free.length, end - at);
-      assert(count > 0, "there is no memory to receive into");
-      free.set(bytes.subarray(at, at + count));
-      parser.add(count);
-      at += count;
-      read();
-    }
-  }
-  if (!parser.isDone) parser.end();
-  if (head === null) throw new Error("it ended without a head");
-  return { head, body, isReusable: parser.isReusable, unread: parser.unreadBytes + bytes.length - at };
-}
-
-function toBytes(text: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(text, (character) => character.charCodeAt(0));
-}
-
-function latin1(bytes: Uint8Array): string {
-  return String.fromCharCode(...bytes);
-}
 
 /** Each one ends where it should: two bytes follow it that belong to nothing. */
 const WHOLE: Readonly<Record<string, { readonly answer: string; readonly body: string; readonly isKept: boolean }>> = {
@@ -95,9 +49,9 @@ for (const [name, { answer, body, isKept }] of Object.entries(WHOLE)) {
     const everywhere = Array.from({ length: answer.length + 2 }, (_, at) => at);
     for (const cuts of [[], everywhere]) {
       for (const takes of [1, 5000]) {
-        const { unread, ...parsed } = feed(toBytes(`${answer}HT`), { cuts, takes });
+        const { unread, ...parsed } = feedAnswer(toBytes(`${answer}HT`), { cuts, takes });
         assertEquals([parsed.body, unread], [body, 2]);
-        assertEquals(feed(toBytes(answer), { cuts, takes }).isReusable, isKept);
+        assertEquals(feedAnswer(toBytes(answer), { cuts, takes }).isReusable, isKept);
         if (cuts.length === 0) assertEquals(parsed.isReusable, false, "bytes follow it");
       }
     }
@@ -105,12 +59,12 @@ for (const [name, { answer, body, isKept }] of Object.entries(WHOLE)) {
 }
 
 Deno.test("AnswerParser reads a body without a length until the connection closes", () => {
-  const { body, isReusable } = feed(toBytes(`${OK}\r\n${"x".repeat(40_000)}`));
+  const { body, isReusable } = feedAnswer(toBytes(`${OK}\r\n${"x".repeat(40_000)}`));
   assertEquals([body.length, isReusable], [40_000, false]);
 });
 
 Deno.test("AnswerParser gives headers by their names, those of one name together", () => {
-  const { head } = feed(
+  const { head } = feedAnswer(
     toBytes("HTTP/1.1 418 I'm a caf\u00e9\r\nDate:  now \r\nX-a: 1\r\nx-A:2\r\nContent-Length: 0\r\n\r\n"),
   );
   assertEquals([head.status, head.statusText], [418, "I'm a caf\u00e9"]);
@@ -194,61 +148,19 @@ const REFUSED: readonly (readonly [name: string, answer: string, words: string])
 for (const [name, answer, words] of REFUSED) {
   Deno.test(`AnswerParser refuses ${name}, in one piece and byte by byte`, () => {
     const everywhere = Array.from({ length: answer.length }, (_, at) => at);
-    for (const cuts of [[], everywhere]) assertThrows(() => feed(toBytes(answer), { cuts }), BadAnswer, words);
+    for (const cuts of [[], everywhere]) assertThrows(() => feedAnswer(toBytes(answer), { cuts }), BadAnswer, words);
   });
 }
-
-/** An answer with what it says. */
-interface Written {
-  readonly answer: string;
-  readonly status: number;
-  readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly body: string;
-  readonly endsByClosing: boolean;
-}
-
-const name = fc.stringMatching(/^x-[a-z0-9!#$%&'*+.^_`|~-]{0,12}$/);
-const value = fc.stringMatching(/^([!-~\xa1-\xff]([\t -~\xa1-\xff]{0,30}[!-~\xa1-\xff])?)?$/);
-const field = fc.tuple(name, value);
-const octets = fc.uint8Array({ maxLength: 300 }).map(latin1);
-
-const written: fc.Arbitrary<Written> = fc.record({
-  status: fc.integer({ min: 200, max: 999 }).filter((status) => status !== 204 && status !== 304),
-  headers: fc.uniqueArray(field, { maxLength: 8, selector: ([one]) => one }),
-  interims: fc.array(fc.constantFrom("HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Hints\r\nLink: <a>\r\n\r\n"), {
-    maxLength: 3,
-  }),
-  chunks: fc.array(fc.record({ data: octets, extension: fc.constantFrom("", ";a", ' ;a="b"') }), { maxLength: 8 }),
-  trailers: fc.array(field, { maxLength: 3 }),
-  framing: fc.constantFrom("length", "chunks", "close"),
-}).map(({ status, headers, interims, chunks, trailers, framing }) => {
-  const full = chunks.filter(({ data }) => data !== "");
-  const body = full.map(({ data }) => data).join("");
-  const lines = ([one, text]: readonly [string, string]) => `${one}: ${text}\r\n`;
-  const parts: Readonly<Record<string, () => string>> = {
-    length: () => `Content-Length: ${body.length}\r\n\r\n${body}`,
-    close: () => `\r\n${body}`,
-    chunks: () => {
-      const all = full.map(({ data, extension }) => `${data.length.toString(16)}${extension}\r\n${data}\r\n`);
-      return `Transfer-Encoding: chunked\r\n\r\n${all.join("")}0\r\n${trailers.map(lines).join("")}\r\n`;
-    },
-  };
-  const answer = `${interims.join("")}HTTP/1.1 ${status} Said\r\n${headers.map(lines).join("")}${parts[framing]?.()}`;
-  return { answer, status, headers, body, endsByClosing: framing === "close" };
-});
-
-const cuts = fc.array(fc.nat({ max: 4000 }), { maxLength: 40 });
-const takes = fc.constantFrom(1, 2, 100, 65_536);
 
 Deno.test("AnswerParser reads what was written, however it is cut into pieces, and nothing beyond", () => {
   fc.assert(
     fc.property(
-      written,
+      writtenAnswer,
       octets,
       cuts,
       takes,
       ({ answer, status, headers, body, endsByClosing }, after, cuts, takes) => {
-        const parsed = feed(toBytes(endsByClosing ? answer : answer + after), { cuts, takes });
+        const parsed = feedAnswer(toBytes(endsByClosing ? answer : answer + after), { cuts, takes });
         assertEquals([parsed.head.status, parsed.body, parsed.unread], [
           status,
           body,
@@ -262,40 +174,16 @@ Deno.test("AnswerParser reads what was written, however it is cut into pieces, a
   );
 });
 
-const edit = fc.record({
-  at: fc.nat({ max: 2000 }),
-  remove: fc.nat({ max: 5 }),
-  text: fc.oneof(
-    octets,
-    fc.constantFrom("\r\n", "\n", "\r", "\r\n\r\n", "0\r\n", ":", " ", ";", "HTTP/1.1 200 OK\r\n", "ffffffff\r\n"),
-  ),
-});
-
 Deno.test("AnswerParser ends in an answer or a BadAnswer for any bytes, and makes no more of them than there are", () => {
   let refused = 0;
-  fc.assert(
-    fc.property(
-      written,
-      fc.array(edit, { minLength: 1, maxLength: 4 }),
-      cuts,
-      takes,
-      ({ answer }, edits, cuts, takes) => {
-        let text = answer;
-        for (const { at, remove, text: added } of edits) {
-          const start = at % (text.length + 1);
-          text = text.slice(0, start) + added + text.slice(start + remove);
-        }
-        try {
-          const { body, unread, head } = feed(toBytes(text), { cuts, takes });
-          assert(body.length + unread <= text.length, `${body.length} + ${unread} of ${text.length}`);
-          assert(head.status >= 101 && head.status <= 999);
-        } catch (error) {
-          if (!(error instanceof BadAnswer)) throw error;
-          refused++;
-        }
-      },
-    ),
-    { numRuns: 3000 },
-  );
+  const property = fc.property(spoiltAnswer, ({ text, cuts, takes }) => {
+    try {
+      checkParsed(feedAnswer(toBytes(text), { cuts, takes }), text);
+    } catch (error) {
+      if (!(error instanceof BadAnswer)) throw error;
+      refused++;
+    }
+  });
+  fc.assert(property, { numRuns: 3000 });
   assert(refused > 500, `${refused} were refused`);
 });

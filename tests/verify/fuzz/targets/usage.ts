@@ -10,10 +10,12 @@ import {
   type SummaryReading,
 } from "../../../../lib/usage/kubelet/parse_summary.ts";
 import { SummaryReader, SummaryScanner } from "../../../../lib/usage/kubelet/scan_summary.ts";
+import { BadAnswer } from "../../../../lib/usage/kubelet/answer_parser.ts";
 import { parsePodMetricsList, type PodMetrics } from "../../../../lib/usage/metrics_api/parse_pod_metrics.ts";
 import { parseSummaryText } from "../../chaos/summaries.ts";
 import { editedText, oddValue } from "../hostile.ts";
-import { must, mustBeFinite, target } from "../target.ts";
+import { checkParsed, feedAnswer, spoiltAnswer, toBytes } from "../../../support/http_answers.ts";
+import { must, mustBeFinite, mustBeOneLine, target } from "../target.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 11);
 const TIME = "2026-11-20T10:59:50Z";
@@ -259,4 +261,18 @@ function mustBeOfPod(pod: PodMetrics): void {
   }
 }
 
-export const USAGE_TARGETS = [summaries, scans, psi, cgroups, podMetrics];
+const answers = target({
+  name: "answers",
+  weight: 20,
+  arbitrary: spoiltAnswer,
+  check({ text, cuts, takes }) {
+    try {
+      checkParsed(feedAnswer(toBytes(text), { cuts, takes }), text);
+    } catch (error) {
+      if (!(error instanceof BadAnswer)) throw error;
+      mustBeOneLine(error.message, "the message");
+    }
+  },
+});
+
+export const USAGE_TARGETS = [answers, summaries, scans, psi, cgroups, podMetrics];
