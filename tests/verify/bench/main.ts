@@ -12,7 +12,7 @@ import { measureRecords } from "./records.ts";
 import { measureSimulations } from "./simulate.ts";
 
 const POLL_GOAL = 0.6;
-const QUIET_GOAL = 0.25;
+const QUIET_GOAL = 0.45;
 const READ_GOAL = 0.75;
 const MEMORY_GOAL_MIB = 40;
 const PAGE_GOAL = 5;
