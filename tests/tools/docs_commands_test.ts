@@ -176,10 +176,14 @@ Deno.test("toShape() is the same for the same line of two runs, and differs wher
       "web-dcff7dd7d-k2zkl  web  1  394m  2  9 %  394m/-  22Mi  96Mi  512Mi  24 %  33Mi/56Mi  MetricsUnavailable",
     ],
     [
+      "web-dcff7dd7d-7htwz  web     283m     394m   577m  72 %       -  22.7Mi     96Mi  512Mi  24 %       -  Warmup",
+      "web-dcff7dd7d-k2zkl  web  -  394m  2  -  -  -  96Mi  512Mi  -  -  -",
+    ],
+    [
       "17s ago (16:05:25Z)  cpu.limits 231m -> 577m  because cpu.limits at 100 %; in force after 0.2s",
       "1m ago (16:06:25Z)  cpu.requests 50m -> 129m, cpu.limits 100m -> 231m  because cpu.requests at 184 %; in force after 1s",
     ],
-    ["  cpu.requests  264m  91 %  10m..   -", "  cpu.requests  1  9 %  5m..   up: 1 of 2 samples"],
+    ["  cpu.requests  264m  91 %  10m..   -", "  cpu.requests  1  9 %  5m..   up 1 of 2"],
     ["hello-759f4c4cc4-kzv72 has", "hello-6d4cf56db6-2wxvz has"],
   ] as const;
   for (const [one, other] of same) assertEquals(toShape(one), toShape(other));

@@ -148,9 +148,9 @@ export function toShape(line: string): string {
     .replaceAll(/(?:(?:, )?\b(?:cpu|memory)\.(?:requests|limits) \S+ -> [\w.]+)+/g, "CHANGES")
     .replaceAll(/\bpodfit wants .*|\bCHANGES (?:\S+ ago .*|\(.*| *because .*)/g, "")
     .replaceAll(/\b(?:Warmup|StreakShort|InBand|AtTarget|Cooldown|ScaleDownWindow)\b/g, "REASON")
-    .replaceAll(/\b(?:up|down): \d+ of \d+ samples?$|(?<=\s)-(?=\s|$)/g, "N")
+    .replaceAll(/\b(?:up|down) \d+ of \d+$|(?<=\s)-(?=\s|$)/g, "N")
     .replaceAll(/\d+(?:\.\d+)?(?:[mun]|[KMG]i|[dhms](?:\d+[hms])*)?(?!\w|\.\w)/g, "N")
-    .replaceAll(/[N-]\/[N-]/g, "N")
-    .replaceAll(/(?<=-HASH\s.*\s)[A-Z]\w+$/g, "REASON")
+    .replaceAll(/[N-]\/[N-]/g, "N").replaceAll(" %", "")
+    .replaceAll(/(?<=-HASH\s.*\s)(?:[A-Z]\w+|N)$/g, "REASON")
     .replaceAll(/\s+/g, " ").trimEnd();
 }
