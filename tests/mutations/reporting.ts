@@ -45,7 +45,7 @@ export const REPORTING: Mutations = {
       in: "listBegunLimits",
       find: "findScaleUpLimit(old) !== null",
       replace: "findScaleUpLimit(old) === undefined",
-      test: "createDaemon() writes Limited on the pod once while it lasts, with what stops the resize (L53, L58)",
+      test: "createDaemon() writes a refusal that lasts on the pod, and no wait that ends alone (L58)",
     },
     {
       breaks: "does not say what stops the resize",
