@@ -55,23 +55,7 @@ export function nextQuietEvidence(
   rules: readonly FieldPolicy[],
   seen: Omit<SeenUsage, "silenceMs">,
 ): Evidence["sides"] {
-  let sides: Partial<Record<ResourceField, Peaks | Histogram>> | null = null;
-  let lastRule: FieldPolicy | null = null;
-  let lastSide: Peaks | Histogram | null = null;
-  for (const rule of rules) {
-    const { key, resource, down: { windowMs, percentile } } = rule;
-    const usage = resource === "cpu" ? seen.cpu : seen.memory;
-    if (usage === null || (windowMs === 0 && percentile === null)) continue;
-    const known = before[key];
-    const isShared = lastRule !== null && hasSameWindow(lastRule, rule) && known === before[lastRule.key];
-    const side: Peaks | Histogram = isShared && lastSide !== null
-      ? lastSide
-      : nextSide(known, rule, { at: seen.at, usage });
-    if (side !== known) (sides ??= { ...before })[key] = side;
-    lastRule = rule;
-    lastSide = side;
-  }
-  return sides ?? before;
+  return addUsage(before, rules, { before, seen });
 }
 
 /**
@@ -169,30 +153,40 @@ function computeWatchMs({ down: { windowMs, percentile } }: FieldPolicy): number
 
 const NO_EVIDENCE_FIELDS: Evidence["sides"] = NO_EVIDENCE.sides;
 
+/** Fields without a rule are dropped. */
 function nextEvidenceFields(
   before: Evidence["sides"],
   rules: readonly FieldPolicy[],
-  { at, cpu, memory }: Omit<SeenUsage, "silenceMs">,
+  seen: Omit<SeenUsage, "silenceMs">,
 ): Evidence["sides"] {
-  let sides: Partial<Record<ResourceField, Peaks | Histogram>> | null = null;
-  let last: { readonly rule: FieldPolicy; readonly side: Peaks | Histogram } | null = null;
+  return addUsage(NO_EVIDENCE_FIELDS, rules, { before, seen });
+}
+
+/** Returns `sides` with the fields of the rules after the usage; the same object if they have them so already. */
+function addUsage(
+  sides: Evidence["sides"],
+  rules: readonly FieldPolicy[],
+  { before, seen }: { readonly before: Evidence["sides"]; readonly seen: Omit<SeenUsage, "silenceMs"> },
+): Evidence["sides"] {
+  let next: Partial<Record<ResourceField, Peaks | Histogram>> | null = null;
+  let lastRule: FieldPolicy | null = null;
+  let lastSide: Peaks | Histogram | undefined = undefined;
   for (const rule of rules) {
-    const { key, down: { windowMs, percentile } } = rule;
+    const { key, resource, down: { windowMs, percentile } } = rule;
     if (windowMs === 0 && percentile === null) continue;
-    const usage = rule.resource === "cpu" ? cpu : memory;
+    const usage = resource === "cpu" ? seen.cpu : seen.memory;
     const known = before[key];
-    if (usage === null) {
-      if (known !== undefined) (sides ??= {})[key] = known;
-      continue;
+    let side = known;
+    if (usage !== null) {
+      // Both fields of a resource have the same usage: with the same rule they share one object.
+      const isShared = lastRule !== null && hasSameWindow(lastRule, rule) && known === before[lastRule.key];
+      side = isShared ? lastSide : nextSide(known, rule, { at: seen.at, usage });
+      lastRule = rule;
+      lastSide = side;
     }
-    // Both fields of a resource have the same usage: with the same rule they share one object.
-    const side: Peaks | Histogram = last !== null && hasSameWindow(last.rule, rule) && known === before[last.rule.key]
-      ? last.side
-      : nextSide(known, rule, { at, usage });
-    (sides ??= {})[key] = side;
-    last = { rule, side };
+    if (side !== undefined && side !== sides[key]) (next ??= { ...sides })[key] = side;
   }
-  return sides ?? NO_EVIDENCE_FIELDS;
+  return next ?? sides;
 }
 
 function nextSide(

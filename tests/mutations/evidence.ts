@@ -89,9 +89,9 @@ export const EVIDENCE: Mutations = {
     },
     {
       breaks: "keeps two histograms of the same usage",
-      in: "nextEvidenceFields",
-      find: "last !== null && hasSameWindow",
-      replace: "last === undefined && hasSameWindow",
+      in: "addUsage",
+      find: "lastRule !== null && hasSameWindow",
+      replace: "lastRule === undefined && hasSameWindow",
       test: "decideSize() keeps one histogram for both sides of a resource (L4)",
     },
   ],
