@@ -7,6 +7,7 @@
  */
 import type { Pressure, PsiHint } from "../api/usage.ts";
 import { type Resource, RESOURCE_FIELDS, type ResourceField } from "../units/resources.ts";
+import { findNumber, getNumber } from "../units/usage_rows.ts";
 import {
   type Anchor,
   type AutoscalerView,
@@ -317,13 +318,4 @@ function toEvidence(numbers: readonly number[], sides: Evidence["sides"]): Evide
   const until = getNumber(numbers, FLAT.evidence + 1);
   const isNone = since === null && until === 0 && sides === NO_EVIDENCE.sides;
   return isNone ? NO_EVIDENCE : { since, until, sides };
-}
-
-function findNumber(numbers: ArrayLike<number>, index: number): number | null {
-  const value = getNumber(numbers, index);
-  return Number.isNaN(value) ? null : value;
-}
-
-function getNumber(numbers: ArrayLike<number>, index: number): number {
-  return numbers[index] ?? NaN;
 }

@@ -4,16 +4,8 @@
  * A node of 110 pods has some 350 containers and pods, and a cluster hundreds of nodes: objects for all of them, each
  * 15 s, keep the garbage collector busy. Here they are built for a pod only when someone asks for its usage.
  */
-import {
-  type PodCpu,
-  type PodUsage,
-  type PodUsages,
-  type Point,
-  type Pressure,
-  ROW,
-  ROW_LENGTH,
-  type UsageRows,
-} from "../api/usage.ts";
+import { type PodUsage, type PodUsages, ROW, ROW_LENGTH, type UsageRows } from "../api/usage.ts";
+import { toPodUsage, toPoint, writePodCpu, writePoint } from "../units/usage_rows.ts";
 
 /** Usage of the pods of one reading. `clear` gives it back to the pool it is of; without one it is simply emptied. */
 export class UsageTable implements UsageRows, PodUsages {
@@ -56,22 +48,15 @@ export class UsageTable implements UsageRows, PodUsages {
     return this.#addRow(name, instance);
   }
 
-  /** Adds a pod of which there are objects. A rate has no field in a row, so its counter is NaN. */
+  /** Adds a pod of which there are objects. */
   add(uid: string, usage: PodUsage): void {
     const podRow = this.addPod(uid);
     this.#usages[podRow / ROW_LENGTH] = usage;
     this.#numbers[podRow + ROW.usageBytes] = usage.usageBytes ?? NaN;
-    if (usage.cpu !== undefined) {
-      writeTime(this.#numbers, podRow, usage.cpu);
-      this.#numbers[podRow + ROW.counterNs] = usage.cpu.counterNs;
-    }
+    if (usage.cpu !== undefined) writePodCpu(this.#numbers, podRow, usage.cpu);
     for (const point of usage.points) {
       const row = this.addContainer(point.container, point.instance);
-      writeTime(this.#numbers, row, point);
-      this.#numbers[row + ROW.counterNs] = point.cpu.kind === "counter" ? point.cpu.counterNs : NaN;
-      this.#numbers[row + ROW.workingSetBytes] = point.workingSetBytes;
-      this.#numbers[row + ROW.usageBytes] = point.usageBytes ?? NaN;
-      this.#numbers[row + ROW.oomKills] = point.oomKills ?? NaN;
+      writePoint(this.#numbers, row, point);
     }
   }
 
@@ -139,39 +124,12 @@ export class UsageTable implements UsageRows, PodUsages {
 
   #toPodUsage(row: number): PodUsage {
     const pod = row / ROW_LENGTH;
-    const count = this.#containers[pod] ?? 0;
-    const points = Array.from({ length: count }, (_, index) => this.#toPoint(pod + 1 + index));
-    const usageBytes = toNullable(this.#numbers[row + ROW.usageBytes]);
-    const cpu = this.#toPodCpu(row);
-    return cpu === null ? { usageBytes, points } : { usageBytes, points, cpu };
-  }
-
-  #toPodCpu(row: number): PodCpu | null {
-    const numbers = this.#numbers;
-    const at = toNullable(numbers[row + ROW.at]);
-    return at === null ? null : {
-      at,
-      resolutionMs: numbers[row + ROW.resolutionMs] ?? NaN,
-      counterNs: numbers[row + ROW.counterNs] ?? NaN,
-      pressure: toPressure(numbers, row),
-    };
-  }
-
-  #toPoint(index: number): Point {
-    const numbers = this.#numbers;
-    const row = index * ROW_LENGTH;
-    const oomKills = toNullable(numbers[row + ROW.oomKills]);
-    const point = {
-      container: this.#names[index] ?? "",
-      instance: this.#instances[index] ?? "",
-      at: numbers[row + ROW.at] ?? NaN,
-      resolutionMs: numbers[row + ROW.resolutionMs] ?? NaN,
-      cpu: { kind: "counter", counterNs: numbers[row + ROW.counterNs] ?? NaN },
-      workingSetBytes: numbers[row + ROW.workingSetBytes] ?? NaN,
-      usageBytes: toNullable(numbers[row + ROW.usageBytes]),
-      pressure: toPressure(numbers, row),
-    } as const;
-    return oomKills === null ? point : { ...point, oomKills };
+    const points = Array.from({ length: this.#containers[pod] ?? 0 }, (_, place) => {
+      const index = pod + 1 + place;
+      const [container, instance] = [this.#names[index] ?? "", this.#instances[index] ?? ""];
+      return toPoint(this.#numbers, index * ROW_LENGTH, { container, instance });
+    });
+    return toPodUsage(this.#numbers, row, points);
   }
 }
 
@@ -198,39 +156,3 @@ const MAX_SPARES = 16;
 
 /** A node of 250 pods with three containers has as many. */
 const MAX_SPARE_ROWS = 1024;
-
-const NS_PER_UNIT = { us: 1000, ns: 1 } as const;
-
-function writeTime(
-  numbers: Float64Array,
-  row: number,
-  { at, resolutionMs, pressure }: Pick<Point, "at" | "resolutionMs" | "pressure">,
-): void {
-  numbers[row + ROW.at] = at;
-  numbers[row + ROW.resolutionMs] = resolutionMs;
-  if (pressure === null) return;
-  numbers[row + ROW.fullNs] = pressure.fullNs ?? NaN;
-  numbers[row + ROW.throttledNs] = pressure.throttledNs ?? NaN;
-  numbers[row + ROW.largestCpuNs] = pressure.largestCpuNs ?? NaN;
-  if (pressure.fullHint === undefined) return;
-  numbers[row + ROW.fullUnitNs] = NS_PER_UNIT[pressure.fullHint.unit];
-  numbers[row + ROW.fullPercent] = pressure.fullHint.percent;
-}
-
-function toPressure(numbers: Float64Array, row: number): Pressure | null {
-  const fullNs = toNullable(numbers[row + ROW.fullNs]);
-  const throttledNs = toNullable(numbers[row + ROW.throttledNs]);
-  const largestCpuNs = toNullable(numbers[row + ROW.largestCpuNs]);
-  if (fullNs === null && throttledNs === null && largestCpuNs === null) return null;
-  const unitNs = toNullable(numbers[row + ROW.fullUnitNs]);
-  if (unitNs === null) return { fullNs, throttledNs, largestCpuNs };
-  const fullHint = {
-    unit: unitNs === NS_PER_UNIT.us ? "us" : "ns",
-    percent: numbers[row + ROW.fullPercent] ?? NaN,
-  } as const;
-  return { fullNs, fullHint, throttledNs, largestCpuNs };
-}
-
-function toNullable(number: number | undefined): number | null {
-  return number === undefined || Number.isNaN(number) ? null : number;
-}

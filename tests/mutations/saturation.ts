@@ -20,14 +20,14 @@ export const SATURATION: Mutations = {
     {
       breaks: "takes the runtime's nanoseconds for microseconds",
       in: "findPsiUnit",
-      find: 'largest * NS.us <= toLongestNs(ageMs) ? "us" : "ns"',
+      find: 'largest * NS_PER_UNIT.us <= toLongestNs(ageMs) ? "us" : "ns"',
       replace: '"us" as "us" | "ns"',
       test: "parsePressure() gives the same time of the kernel's microseconds and of the runtime's nanoseconds (L20)",
     },
     {
       breaks: "takes all totals for nanoseconds, as they are documented",
       in: "findPsiUnit",
-      find: 'largest * NS.us <= toLongestNs(ageMs) ? "us" : "ns"',
+      find: 'largest * NS_PER_UNIT.us <= toLongestNs(ageMs) ? "us" : "ns"',
       replace: '"ns" as "us" | "ns"',
       test: "parsePressure() gives the same time of the kernel's microseconds and of the runtime's nanoseconds (L20)",
     },

@@ -5,6 +5,7 @@
  */
 import type { PodCpu, PodUsage, PodUsages, Point, Pressure, PsiHint, UsageRows } from "../../api/usage.ts";
 import { isRecord } from "../../units/untrusted.ts";
+import { NS_PER_UNIT } from "../../units/usage_rows.ts";
 import { type Projection, projectJson, recordShape, type Shape } from "../json/projection.ts";
 
 /** The wanted pods, and the node's time. */
@@ -72,21 +73,21 @@ export function parsePressure(psi: unknown, ageMs: number): Pressure | null {
   const unit = findPsiUnit(Math.max(total, someTotal), ageMs);
   if (unit === null) return null;
   const fullHint = { unit, percent: Math.max(avg10, avg60) };
-  return { fullNs: total * NS[unit], fullHint, throttledNs: null, largestCpuNs: null };
+  return { fullNs: total * NS_PER_UNIT[unit], fullHint, throttledNs: null, largestCpuNs: null };
 }
 
 /** Returns the unit of totals of which this is the largest; `null` for 0, and for more than `ageMs` of either unit. */
 export function findPsiUnit(largest: number, ageMs: number): PsiHint["unit"] | null {
   if (largest === 0) return null;
   // A process cannot wait longer than it lives: such a number is in nanoseconds.
-  const unit = largest * NS.us <= toLongestNs(ageMs) ? "us" : "ns";
-  return largest * NS[unit] > toLongestNs(ageMs) ? null : unit;
+  const unit = largest * NS_PER_UNIT.us <= toLongestNs(ageMs) ? "us" : "ns";
+  return largest * NS_PER_UNIT[unit] > toLongestNs(ageMs) ? null : unit;
 }
 
 type Fields = Record<string, unknown>;
 
 /** The search for duplicate names is quadratic, so their number has a bound. */
-export const MAX_CONTAINERS = 500;
+const MAX_CONTAINERS = 500;
 
 /** A node has 110 pods, seldom 500. Pods that are not tracked are not counted. */
 export const MAX_PODS = 5000;
@@ -246,8 +247,6 @@ export function isAmount(value: unknown, max: number): value is number {
 function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length <= MAX_NAME_LENGTH;
 }
-
-export const NS = { us: 1000, ns: 1 } as const;
 
 /** The start and the time of a sample are whole seconds, and the kernel starts to count with the cgroup. */
 const SLACK_MS = 2000;

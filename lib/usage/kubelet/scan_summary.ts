@@ -137,39 +137,26 @@ export class SummaryScanner {
           if (!this.#rows.addPod()) return this.#skipRest(at);
           break;
         case CONTAINERS:
-          at = this.#scanContainers(at, inner);
+          at = this.#scanList(at, inner, CONTAINER);
           break;
         case PODS:
-          at = this.#scanPods(at, inner);
+          at = this.#scanList(at, inner, POD);
           break;
       }
     }
   }
 
-  #scanPods(from: number, place: Place): number {
-    this.#rows.beginPods();
+  /** Scans the pods, or the containers of a pod, from behind the bracket. `base`: POD or CONTAINER. */
+  #scanList(from: number, place: Place, base: number): number {
+    const rows = this.#rows;
+    rows.beginList(base);
     let at = this.#skipSpace(from);
     if (this.#bytes[at] === LIST_END) return at + 1;
     while (true) {
       if (this.#bytes[at] !== RECORD) throw GIVE_UP;
-      this.#rows.beginPod();
-      at = this.#skipSpace(this.#scanRecord(at + 1, place, POD));
-      this.#rows.endPod();
-      if (this.#bytes[at] === LIST_END) return at + 1;
-      if (this.#bytes[at] !== COMMA) throw GIVE_UP;
-      at = this.#skipSpace(at + 1);
-    }
-  }
-
-  #scanContainers(from: number, place: Place): number {
-    this.#rows.beginContainers();
-    let at = this.#skipSpace(from);
-    if (this.#bytes[at] === LIST_END) return at + 1;
-    while (true) {
-      if (this.#bytes[at] !== RECORD) throw GIVE_UP;
-      this.#rows.beginContainer();
-      at = this.#skipSpace(this.#scanRecord(at + 1, place, CONTAINER));
-      this.#rows.endContainer();
+      rows.beginEntry(base);
+      at = this.#skipSpace(this.#scanRecord(at + 1, place, base));
+      rows.endEntry(base);
       if (this.#bytes[at] === LIST_END) return at + 1;
       if (this.#bytes[at] !== COMMA) throw GIVE_UP;
       at = this.#skipSpace(at + 1);

@@ -5,6 +5,7 @@
  */
 import { ROW } from "../../api/usage.ts";
 import { createDeduplicator } from "../../runtime/buffers.ts";
+import { findNumber, NS_PER_UNIT } from "../../units/usage_rows.ts";
 import { UTF8 } from "../json/scanner.ts";
 import { UsageTable, UsageTablePool } from "../rows.ts";
 import {
@@ -16,7 +17,6 @@ import {
   MAX_COUNTER_NS,
   MAX_NAME_LENGTH,
   MAX_PODS,
-  NS,
   SECOND_MS,
   type SummaryOptions,
   type SummaryReading,
@@ -123,22 +123,34 @@ export class SummaryRows {
 
   /** Returns the whole reading. */
   end(): SummaryReading {
-    const node = { name: this.#getNodeName(), at: toNullable(this.values[NODE + COLUMN.at]) };
+    const node = { name: this.#getNodeName(), at: findNumber(this.values, NODE + COLUMN.at) };
     // The node has come after its pods.
     if (!Number.isNaN(this.#latestAt) && this.#latestAt !== toLatestAt(node.at, this.#nodeNow)) throw GIVE_UP;
     this.#forgetPods();
     return { kind: "summary", node, pods: this.#table, rows: this.#table, skipped: this.#skipped };
   }
 
-  /** Called before the first pod. */
-  beginPods(): void {
-    this.#latestAt = toLatestAt(toNullable(this.values[NODE + COLUMN.at]), this.#nodeNow);
+  /** Called before the first pod of the node, or the first container of a pod. `base`: POD or CONTAINER. */
+  beginList(base: number): void {
+    if (base === POD) {
+      this.#latestAt = toLatestAt(findNumber(this.values, NODE + COLUMN.at), this.#nodeNow);
+      return;
+    }
+    if (this.#podRow < 0) throw GIVE_UP;
+    this.#containers = 0;
   }
 
-  /** Called before the fields of a pod. */
-  beginPod(): void {
-    this.#podRow = -1;
-    this.#clear(POD);
+  /** Called before the fields of a pod or a container. */
+  beginEntry(base: number): void {
+    if (base === POD) this.#podRow = -1;
+    else if (this.#containers === MAX_SCANNED_CONTAINERS) throw GIVE_UP;
+    for (let column = 0; column < COLUMNS; column++) this.values[base + column] = NaN;
+  }
+
+  /** Called after them. */
+  endEntry(base: number): void {
+    if (base === POD) this.#endPod();
+    else this.#endContainer();
   }
 
   /** Called when the UID is there. Returns whether the pod is wanted; then it has a row. */
@@ -164,20 +176,8 @@ export class SummaryRows {
     return true;
   }
 
-  /** Called before the containers of a pod. */
-  beginContainers(): void {
-    if (this.#podRow < 0) throw GIVE_UP;
-    this.#containers = 0;
-  }
-
-  /** Called before the fields of a container. */
-  beginContainer(): void {
-    if (this.#containers === MAX_POD_CONTAINERS) throw GIVE_UP;
-    this.#clear(CONTAINER);
-  }
-
   /** Writes the row of a container, or counts it as `parseSummary` does. */
-  endContainer(): void {
+  #endContainer(): void {
     const { values } = this;
     const [hasName, hasStart] = [this.#hasText(CONTAINER + COLUMN.name), this.#hasText(CONTAINER + COLUMN.startedText)];
     const at = values[CONTAINER + COLUMN.at] ?? NaN;
@@ -205,7 +205,7 @@ export class SummaryRows {
   }
 
   /** Writes the numbers of the pod itself. */
-  endPod(): void {
+  #endPod(): void {
     if (this.#podRow === UNTRACKED) return;
     if (this.#podRow < 0) throw GIVE_UP;
     const { values } = this;
@@ -237,8 +237,8 @@ export class SummaryRows {
     const unit = findPsiUnit(Math.max(total, someTotal), Number.isNaN(startedAt) ? 0 : at - startedAt);
     if (unit === null) return;
     const { numbers } = this.#table;
-    numbers[row + ROW.fullNs] = total * NS[unit];
-    numbers[row + ROW.fullUnitNs] = NS[unit];
+    numbers[row + ROW.fullNs] = total * NS_PER_UNIT[unit];
+    numbers[row + ROW.fullUnitNs] = NS_PER_UNIT[unit];
     numbers[row + ROW.fullPercent] = Math.max(avg10, avg60);
   }
 
@@ -263,7 +263,7 @@ export class SummaryRows {
     if (guess !== undefined && this.#isText(guess.name, start, end)) return guess;
     for (const one of containers) if (this.#isText(one.name, start, end)) return one;
     const found = { name: this.#share(this.#decode(start, end)), instance: "" };
-    if (containers.length === MAX_POD_CONTAINERS) containers.length = 0;
+    if (containers.length === MAX_SCANNED_CONTAINERS) containers.length = 0;
     containers.push(found);
     return found;
   }
@@ -288,10 +288,6 @@ export class SummaryRows {
     const known = this.#known;
     if (known.size <= 2 * this.#pods + SPARE_PODS) return;
     for (const [key, { scan }] of known) if (scan !== this.#scan) known.delete(key);
-  }
-
-  #clear(base: number): void {
-    for (let column = 0; column < COLUMNS; column++) this.values[base + column] = NaN;
   }
 
   #isText(text: string, start: number, end: number): boolean {
@@ -319,8 +315,8 @@ export function isTextAt(
 
 const UNTRACKED = -2;
 
-/** A pod has few; more would be slow to compare with each other. */
-const MAX_POD_CONTAINERS = 64;
+/** In one pod, which has few; more would be slow to compare with each other. */
+const MAX_SCANNED_CONTAINERS = 64;
 
 /** Of one node. */
 const MAX_KNOWN_PODS = 2000;
@@ -340,8 +336,4 @@ function hash(bytes: Uint8Array, start: number, end: number): number {
     hash ^= hash >>> 15;
   }
   return hash & MAX_HASH;
-}
-
-function toNullable(number: number | undefined): number | null {
-  return number === undefined || Number.isNaN(number) ? null : number;
 }

@@ -2,10 +2,11 @@
  * The last reading of a quiet pod, for who asks later what was decided. Each next one is written over it. The rows of a
  * reading are used again for others, so they are copied.
  */
-import { type PodCpu, type PodUsage, type Point, ROW, ROW_LENGTH } from "../../api/usage.ts";
+import { type PodUsage, type Point, ROW_LENGTH } from "../../api/usage.ts";
 import type { NodeCapacity, Observation } from "../../model/decision.ts";
 import type { PodFacts } from "../../model/pod.ts";
-import { at, copyRow, orNull, type QuietInput, type RowsOfPod, toRowPressure } from "./step.ts";
+import { copyRow, toPodUsage, toPoint } from "../../units/usage_rows.ts";
+import type { QuietInput, RowsOfPod } from "./step.ts";
 
 export class KeptReading {
   readonly #pod: PodFacts;
@@ -52,30 +53,9 @@ export class KeptReading {
 
   #toPodUsage(rows: Float64Array): PodUsage {
     const points = this.#pod.containers.flatMap(({ name: container }, index): readonly Point[] => {
-      const [instance, row] = [this.#instances[index] ?? null, (1 + index) * ROW_LENGTH];
-      if (instance === null) return [];
-      const { counterNs, ...measured } = toPodCpu(rows, row);
-      const oomKills = orNull(at(rows, row + ROW.oomKills));
-      const point: Point = {
-        container,
-        instance,
-        ...measured,
-        cpu: { kind: "counter", counterNs },
-        workingSetBytes: at(rows, row + ROW.workingSetBytes),
-        usageBytes: orNull(at(rows, row + ROW.usageBytes)),
-      };
-      return [oomKills === null ? point : { ...point, oomKills }];
+      const instance = this.#instances[index] ?? null;
+      return instance === null ? [] : [toPoint(rows, (1 + index) * ROW_LENGTH, { container, instance })];
     });
-    const usage = { usageBytes: orNull(at(rows, ROW.usageBytes)), points };
-    return Number.isNaN(at(rows, ROW.at)) ? usage : { ...usage, cpu: toPodCpu(rows, 0) };
+    return toPodUsage(rows, 0, points);
   }
-}
-
-function toPodCpu(rows: Float64Array, row: number): PodCpu {
-  return {
-    at: at(rows, row + ROW.at),
-    resolutionMs: at(rows, row + ROW.resolutionMs),
-    counterNs: at(rows, row + ROW.counterNs),
-    pressure: toRowPressure(rows, row),
-  };
 }

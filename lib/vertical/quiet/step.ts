@@ -3,20 +3,21 @@
  *
  * `takeStep` only reads, `writeStep` writes. The steps of all containers of a pod are taken before one is written.
  */
-import {
-  type PodCpu,
-  type PodUsage,
-  type Point,
-  type Pressure,
-  ROW,
-  ROW_LENGTH,
-  type UsageRows,
-} from "../../api/usage.ts";
+import { type PodUsage, type Point, ROW, ROW_LENGTH, type UsageRows } from "../../api/usage.ts";
 import { type Autoscaler, computeSilenceMs, SILENCE_MS } from "../../model/autoscaler.ts";
 import type { NodeCapacity, SizeInput } from "../../model/decision.ts";
 import { FLAT, FLAT_ANCHOR, FLAT_SAMPLE, type FlatView, toPressure } from "../../model/flat_state.ts";
 import { type ContainerFacts, getActualSize } from "../../model/pod.ts";
 import type { ContainerState, Evidence } from "../../model/state.ts";
+import {
+  copyRow,
+  getNumber,
+  isPressureKnown,
+  NS_PER_UNIT,
+  toRowPressure,
+  writePodCpu,
+  writePoint,
+} from "../../units/usage_rows.ts";
 import {
   BUSY_SHARE,
   computeHeldBack,
@@ -116,12 +117,14 @@ export function takeStep(one: SampledContainer, step: Step, next: QuietInput): b
   if (one.runsAlone && hasPodCpu(usage) && !samplePodCpu(one, step, next)) return false;
   if (step.kind !== "nothing") {
     // After a gap, windows are watched anew.
-    return countsFrom <= (step.from + step.at) / 2 && now - at(numbers, FLAT.evidence + 1) <= silenceMs;
+    return countsFrom <= (step.from + step.at) / 2 && now - getNumber(numbers, FLAT.evidence + 1) <= silenceMs;
   }
-  const from = at(numbers, FLAT.sample + FLAT_SAMPLE.from);
-  if (countsFrom > (from + at(numbers, FLAT.sample + FLAT_SAMPLE.at)) / 2) return false;
+  const from = getNumber(numbers, FLAT.sample + FLAT_SAMPLE.from);
+  if (countsFrom > (from + getNumber(numbers, FLAT.sample + FLAT_SAMPLE.at)) / 2) return false;
   // What is wanted needs a fresh sample.
-  if (one.view.wantedSince !== null && now - at(numbers, FLAT.sample + FLAT_SAMPLE.seenAt) >= SILENCE_MS) return false;
+  if (one.view.wantedSince !== null && now - getNumber(numbers, FLAT.sample + FLAT_SAMPLE.seenAt) >= SILENCE_MS) {
+    return false;
+  }
   return now - Math.max(newAt, Math.min((one.container.runningAt ?? now) - wallAheadMs, now)) < silenceMs;
 }
 
@@ -138,7 +141,7 @@ export function writeStep({ autoscaler, view }: SampledContainer, step: Step, no
   }
   if (!step.movesPodCpu) return;
   writeAnchor(numbers, FLAT.witness, { rows: step.rows, row: POD_ROW });
-  numbers[FLAT.witness + FLAT_ANCHOR.oomKills] = at(numbers, FLAT.anchor + FLAT_ANCHOR.oomKills);
+  numbers[FLAT.witness + FLAT_ANCHOR.oomKills] = getNumber(numbers, FLAT.anchor + FLAT_ANCHOR.oomKills);
   view.sampling.witness = view.sampling.instance;
 }
 
@@ -149,24 +152,24 @@ function sampleContainer({ autoscaler, container, view }: SampledContainer, step
   const { numbers, instance } = view.sampling;
   const { rows } = step;
   if (!fillContainer(rows, next.usage, { name: container.name, instance })) return false;
-  const counterNs = at(rows, ROW.counterNs);
-  const workingSetBytes = at(rows, ROW.workingSetBytes);
+  const counterNs = getNumber(rows, ROW.counterNs);
+  const workingSetBytes = getNumber(rows, ROW.workingSetBytes);
   if (counterNs === 0 && workingSetBytes === 0) return false;
-  const elapsedMs = at(rows, ROW.at) - at(numbers, FLAT_ANCHOR.at);
+  const elapsedMs = getNumber(rows, ROW.at) - getNumber(numbers, FLAT_ANCHOR.at);
   if (elapsedMs <= 0) return true;
-  const usedNs = counterNs - at(numbers, FLAT_ANCHOR.counterNs);
+  const usedNs = counterNs - getNumber(numbers, FLAT_ANCHOR.counterNs);
   if (usedNs < 0) return false;
-  if (elapsedMs < MIN_RESOLUTIONS * at(rows, ROW.resolutionMs)) return true;
+  if (elapsedMs < MIN_RESOLUTIONS * getNumber(rows, ROW.resolutionMs)) return true;
   const { cpuMillicores: nodeMillicores, memoryBytes } = next.capacity;
-  const usageBytes = at(rows, ROW.usageBytes);
-  if (usedNs / (elapsedMs + at(rows, ROW.resolutionMs)) / 1000 > (nodeMillicores ?? MAX_AMOUNT)) return false;
+  const usageBytes = getNumber(rows, ROW.usageBytes);
+  if (usedNs / (elapsedMs + getNumber(rows, ROW.resolutionMs)) / 1000 > (nodeMillicores ?? MAX_AMOUNT)) return false;
   if (workingSetBytes > (memoryBytes ?? MAX_AMOUNT) || usageBytes > (memoryBytes ?? MAX_AMOUNT)) return false;
   // Absent counts are NaN, and never above another.
-  if (at(rows, ROW.oomKills) > at(numbers, FLAT_ANCHOR.oomKills)) return false;
+  if (getNumber(rows, ROW.oomKills) > getNumber(numbers, FLAT_ANCHOR.oomKills)) return false;
   if (elapsedMs >= computeSilenceMs(autoscaler)) return false;
   step.kind = "sample";
-  step.from = at(numbers, FLAT_ANCHOR.at);
-  step.at = at(rows, ROW.at);
+  step.from = getNumber(numbers, FLAT_ANCHOR.at);
+  step.at = getNumber(rows, ROW.at);
   step.workingSetBytes = workingSetBytes;
   step.usageBytes = usageBytes;
   const podBytes = getPodBytes(next.usage);
@@ -185,20 +188,23 @@ function samplePodCpu({ autoscaler, container, view }: SampledContainer, step: S
   const { rows } = step;
   const { cpuMillicores: nodeMillicores } = next.capacity;
   if (!fillPodCpu(rows, next.usage)) return false;
-  const cpuAt = at(rows, POD_ROW + ROW.at);
+  const cpuAt = getNumber(rows, POD_ROW + ROW.at);
   if (cpuAt < (container.runningAt ?? Infinity)) return true;
-  const resolutionMs = at(rows, POD_ROW + ROW.resolutionMs);
-  const from = at(numbers, FLAT.witness + FLAT_ANCHOR.at);
+  const resolutionMs = getNumber(rows, POD_ROW + ROW.resolutionMs);
+  const from = getNumber(numbers, FLAT.witness + FLAT_ANCHOR.at);
   const isOwn = witness !== null && witness === instance;
   const elapsedMs = isOwn ? cpuAt - from : -Infinity;
   if (elapsedMs >= 0 && elapsedMs < MIN_RESOLUTIONS * resolutionMs) return true;
   step.movesPodCpu = true;
   if (step.kind === "sample" || elapsedMs < 0 || elapsedMs >= computeSilenceMs(autoscaler)) return true;
-  const usedNs = at(rows, POD_ROW + ROW.counterNs) - at(numbers, FLAT.witness + FLAT_ANCHOR.counterNs);
+  const usedNs = getNumber(rows, POD_ROW + ROW.counterNs) - getNumber(numbers, FLAT.witness + FLAT_ANCHOR.counterNs);
   if (usedNs < 0) return true;
   const cpuMillicores = usedNs / elapsedMs / 1000;
   if (cpuMillicores * elapsedMs / (elapsedMs + resolutionMs) > (nodeMillicores ?? Infinity)) return true;
-  const last = { from: at(numbers, FLAT.sample + FLAT_SAMPLE.from), at: at(numbers, FLAT.sample + FLAT_SAMPLE.at) };
+  const last = {
+    from: getNumber(numbers, FLAT.sample + FLAT_SAMPLE.from),
+    at: getNumber(numbers, FLAT.sample + FLAT_SAMPLE.at),
+  };
   if (!isNewInterval(last, { from, at: cpuAt })) return true;
   const use = {
     autoscaler,
@@ -211,7 +217,7 @@ function samplePodCpu({ autoscaler, container, view }: SampledContainer, step: S
     nodeMillicores,
   };
   judgeCpu(use, step);
-  const hasPressure = !Number.isNaN(at(numbers, FLAT.anchor + FLAT_ANCHOR.pressure));
+  const hasPressure = !Number.isNaN(getNumber(numbers, FLAT.anchor + FLAT_ANCHOR.pressure));
   if (step.isSaturated && Number.isNaN(step.heldBack) && hasPressure) return true;
   step.kind = "podCpu";
   step.from = from;
@@ -239,15 +245,15 @@ function judgeCpu(use: CpuUse, step: Step): void {
   step.heldBack = NaN;
   step.isSaturated = measures && fillsLimit(cpuMillicores, cpuLimitMillicores);
   step.demandMillicores = cpuMillicores;
-  if (!measures || Number.isNaN(at(numbers, from + FLAT_ANCHOR.pressure))) return;
-  const isThrottlingKnown = !Number.isNaN(at(rows, row + ROW.throttledNs)) &&
-    !Number.isNaN(at(numbers, from + FLAT_ANCHOR.throttledNs));
+  if (!measures || Number.isNaN(getNumber(numbers, from + FLAT_ANCHOR.pressure))) return;
+  const isThrottlingKnown = !Number.isNaN(getNumber(rows, row + ROW.throttledNs)) &&
+    !Number.isNaN(getNumber(numbers, from + FLAT_ANCHOR.throttledNs));
   const isBusy = cpuLimitMillicores !== null && cpuMillicores >= BUSY_SHARE * cpuLimitMillicores;
   if (!isThrottlingKnown && !isBusy) return;
   const held = computeHeldBack({
     elapsedMs,
     cpuMillicores,
-    resolutionMs: at(rows, row + ROW.resolutionMs),
+    resolutionMs: getNumber(rows, row + ROW.resolutionMs),
     before: toPressure(numbers, from),
     after: toRowPressure(rows, row),
   }, { cpuLimitMillicores, nodeMillicores, measures });
@@ -279,24 +285,24 @@ function writeAnchor(
   to: number,
   { rows, row }: { readonly rows: Float64Array; readonly row: number },
 ): void {
-  const unitNs = at(rows, row + ROW.fullUnitNs);
-  const kind = Number.isNaN(unitNs) ? 0 : unitNs === 1000 ? 1 : 2;
-  numbers[to + FLAT_ANCHOR.at] = at(rows, row + ROW.at);
-  numbers[to + FLAT_ANCHOR.counterNs] = at(rows, row + ROW.counterNs);
-  numbers[to + FLAT_ANCHOR.oomKills] = at(rows, row + ROW.oomKills);
+  const unitNs = getNumber(rows, row + ROW.fullUnitNs);
+  const kind = Number.isNaN(unitNs) ? 0 : unitNs === NS_PER_UNIT.us ? 1 : 2;
+  numbers[to + FLAT_ANCHOR.at] = getNumber(rows, row + ROW.at);
+  numbers[to + FLAT_ANCHOR.counterNs] = getNumber(rows, row + ROW.counterNs);
+  numbers[to + FLAT_ANCHOR.oomKills] = getNumber(rows, row + ROW.oomKills);
   numbers[to + FLAT_ANCHOR.pressure] = isPressureKnown(rows, row) ? kind : NaN;
-  numbers[to + FLAT_ANCHOR.fullPercent] = at(rows, row + ROW.fullPercent);
-  numbers[to + FLAT_ANCHOR.fullNs] = at(rows, row + ROW.fullNs);
-  numbers[to + FLAT_ANCHOR.throttledNs] = at(rows, row + ROW.throttledNs);
-  numbers[to + FLAT_ANCHOR.largestCpuNs] = at(rows, row + ROW.largestCpuNs);
+  numbers[to + FLAT_ANCHOR.fullPercent] = getNumber(rows, row + ROW.fullPercent);
+  numbers[to + FLAT_ANCHOR.fullNs] = getNumber(rows, row + ROW.fullNs);
+  numbers[to + FLAT_ANCHOR.throttledNs] = getNumber(rows, row + ROW.throttledNs);
+  numbers[to + FLAT_ANCHOR.largestCpuNs] = getNumber(rows, row + ROW.largestCpuNs);
 }
 
 function hasPodCpu(usage: QuietInput["usage"]): boolean {
-  return "rows" in usage ? !Number.isNaN(at(usage.rows.numbers, usage.row + ROW.at)) : usage.cpu !== undefined;
+  return "rows" in usage ? !Number.isNaN(getNumber(usage.rows.numbers, usage.row + ROW.at)) : usage.cpu !== undefined;
 }
 
 function getPodBytes(usage: QuietInput["usage"]): number {
-  return "rows" in usage ? at(usage.rows.numbers, usage.row + ROW.usageBytes) : usage.usageBytes ?? NaN;
+  return "rows" in usage ? getNumber(usage.rows.numbers, usage.row + ROW.usageBytes) : usage.usageBytes ?? NaN;
 }
 
 /** Fills the container's row; false for another instance, numbers that are impossible, and a rate. */
@@ -307,98 +313,38 @@ function fillContainer(
 ): boolean {
   if (!("rows" in usage)) {
     const point = findPoint(usage, name);
-    return point !== null && point.instance === instance && writePoint(rows, point);
+    if (point === null || point.instance !== instance || point.cpu.kind !== "counter") return false;
+    if (!isValidAmount(point.usageBytes ?? 0)) return false;
+    writePoint(rows, 0, point);
+    if (!isCount(point.oomKills)) rows[ROW.oomKills] = NaN;
+    if (point.pressure !== null && !isPressureKnown(rows, 0)) return false;
+  } else {
+    const row = usage.rows.findContainer(usage.row, name);
+    if (row < 0 || usage.rows.getInstance(row) !== instance) return false;
+    copyRow(usage.rows.numbers, row, { rows, to: 0 });
   }
-  const row = usage.rows.findContainer(usage.row, name);
-  if (row < 0 || usage.rows.getInstance(row) !== instance) return false;
-  copyRow(usage.rows.numbers, row, { rows, to: 0 });
-  const usageBytes = at(rows, ROW.usageBytes);
-  return isValidCpu(rows, 0) && isValidAmount(at(rows, ROW.workingSetBytes)) &&
+  const usageBytes = getNumber(rows, ROW.usageBytes);
+  return isValidCpu(rows, 0) && isValidAmount(getNumber(rows, ROW.workingSetBytes)) &&
     (Number.isNaN(usageBytes) || isValidAmount(usageBytes));
 }
 
 /** Fills the row of the pod's CPU; false for numbers that are impossible. */
 function fillPodCpu(rows: Float64Array, usage: QuietInput["usage"]): boolean {
-  if (!("rows" in usage)) return usage.cpu !== undefined && writePodCpu(rows, usage.cpu);
-  copyRow(usage.rows.numbers, usage.row, { rows, to: POD_ROW });
+  if ("rows" in usage) {
+    copyRow(usage.rows.numbers, usage.row, { rows, to: POD_ROW });
+  } else {
+    if (usage.cpu === undefined) return false;
+    writePodCpu(rows, POD_ROW, usage.cpu);
+    if (usage.cpu.pressure !== null && !isPressureKnown(rows, POD_ROW)) return false;
+  }
   return isValidCpu(rows, POD_ROW);
 }
 
 function isValidCpu(rows: Float64Array, row: number): boolean {
-  return isValidAmount(at(rows, row + ROW.at)) && isValidAmount(at(rows, row + ROW.counterNs));
-}
-
-export function copyRow(
-  numbers: Float64Array,
-  from: number,
-  { rows, to }: { readonly rows: Float64Array; readonly to: number },
-): void {
-  for (let field = 0; field < ROW_LENGTH; field++) rows[to + field] = at(numbers, from + field);
+  return isValidAmount(getNumber(rows, row + ROW.at)) && isValidAmount(getNumber(rows, row + ROW.counterNs));
 }
 
 function findPoint({ points }: PodUsage, container: string): Point | null {
   for (const point of points) if (point.container === container) return point;
   return null;
-}
-
-/** Writes the container's row; false for numbers that are impossible, and for a rate. */
-function writePoint(rows: Float64Array, point: Point): boolean {
-  const { cpu, workingSetBytes, usageBytes, oomKills } = point;
-  if (cpu.kind !== "counter" || !isValidAmount(workingSetBytes) || !isValidAmount(usageBytes ?? 0)) return false;
-  rows[ROW.workingSetBytes] = workingSetBytes;
-  rows[ROW.usageBytes] = usageBytes ?? NaN;
-  rows[ROW.oomKills] = isCount(oomKills) ? oomKills : NaN;
-  return writeCpu(rows, 0, point, cpu.counterNs);
-}
-
-function writePodCpu(rows: Float64Array, cpu: PodCpu): boolean {
-  rows[POD_ROW + ROW.oomKills] = NaN;
-  return writeCpu(rows, POD_ROW, cpu, cpu.counterNs);
-}
-
-function writeCpu(
-  rows: Float64Array,
-  row: number,
-  { at, resolutionMs, pressure }: Pick<PodCpu, "at" | "resolutionMs" | "pressure">,
-  counterNs: number,
-): boolean {
-  if (!isValidAmount(at) || !isValidAmount(counterNs)) return false;
-  rows[row + ROW.at] = at;
-  rows[row + ROW.resolutionMs] = resolutionMs;
-  rows[row + ROW.counterNs] = counterNs;
-  const unit = pressure?.fullHint?.unit;
-  rows[row + ROW.fullNs] = pressure?.fullNs ?? NaN;
-  rows[row + ROW.fullUnitNs] = unit === undefined ? NaN : unit === "us" ? 1000 : 1;
-  rows[row + ROW.fullPercent] = pressure?.fullHint?.percent ?? NaN;
-  rows[row + ROW.throttledNs] = pressure?.throttledNs ?? NaN;
-  rows[row + ROW.largestCpuNs] = pressure?.largestCpuNs ?? NaN;
-  // A row cannot tell a pressure without any number from none.
-  return pressure === null || isPressureKnown(rows, row);
-}
-
-function isPressureKnown(rows: Float64Array, row: number): boolean {
-  return !(Number.isNaN(at(rows, row + ROW.fullNs)) && Number.isNaN(at(rows, row + ROW.throttledNs)) &&
-    Number.isNaN(at(rows, row + ROW.largestCpuNs)));
-}
-
-/** Returns the pressure of a row. */
-export function toRowPressure(rows: Float64Array, row: number): Pressure | null {
-  if (!isPressureKnown(rows, row)) return null;
-  const fullNs = orNull(at(rows, row + ROW.fullNs));
-  const throttledNs = orNull(at(rows, row + ROW.throttledNs));
-  const largestCpuNs = orNull(at(rows, row + ROW.largestCpuNs));
-  const unitNs = at(rows, row + ROW.fullUnitNs);
-  if (Number.isNaN(unitNs)) return { fullNs, throttledNs, largestCpuNs };
-  const fullHint = { unit: unitNs === 1000 ? "us" : "ns", percent: at(rows, row + ROW.fullPercent) } as const;
-  return { fullNs, fullHint, throttledNs, largestCpuNs };
-}
-
-/** Returns `null` for NaN. */
-export function orNull(amount: number): number | null {
-  return Number.isNaN(amount) ? null : amount;
-}
-
-/** Returns the number there. A row and a flat view have all of theirs. */
-export function at(numbers: ArrayLike<number>, index: number): number {
-  return numbers[index] ?? NaN;
 }

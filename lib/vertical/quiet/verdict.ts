@@ -37,6 +37,7 @@ import {
   type PodState,
 } from "../../model/state.ts";
 import type { Resource, ResourceField } from "../../units/resources.ts";
+import { findNumber, getNumber } from "../../units/usage_rows.ts";
 import { decideSize } from "../decide.ts";
 import { computeFieldCooldownEnd } from "../gates/gates.ts";
 import { MIN_LIMITED_SAMPLES } from "../outcome.ts";
@@ -47,7 +48,7 @@ import { moves } from "../sizing/caps.ts";
 import { compareWithThresholds, findUsage } from "../streaks.ts";
 import { findEvidence, findWindowWait, nextQuietEvidence } from "../windows.ts";
 import { KeptReading } from "./kept_reading.ts";
-import { at, isDue, newStep, type QuietInput, type SampledContainer, type Step, takeStep, writeStep } from "./step.ts";
+import { isDue, newStep, type QuietInput, type SampledContainer, type Step, takeStep, writeStep } from "./step.ts";
 
 /** One evaluation by `decideSize`. */
 export interface DecidedPod {
@@ -482,8 +483,8 @@ function computeBand(fields: readonly HeldField[], of: Resource): Band {
 /** Thresholds are inclusive: usage at one of them is beyond it. */
 function isInBand(band: Band, usage: number): boolean {
   const hundredfold = usage * 100;
-  return hundredfold >= at(band, 0) && hundredfold > at(band, 1) && hundredfold < at(band, 2) &&
-    hundredfold <= at(band, 3);
+  return hundredfold >= getNumber(band, 0) && hundredfold > getNumber(band, 1) && hundredfold < getNumber(band, 2) &&
+    hundredfold <= getNumber(band, 3);
 }
 
 /** Returns whether the step leads to the same directions and sizes. Sets `step.sides`, and what is next in the fields. */
@@ -530,8 +531,7 @@ function keepsField(
 
 /** Writes what a new sample adds to the streaks, and to the counts of samples in a row. As `nextStreaks` and others. */
 function writeCounts({ view, fields, heldUp, isFull, isSaturated }: HeldView, step: Step): void {
-  const bytes = at(view.sampling.numbers, FLAT.sample + FLAT_SAMPLE.usageBytes);
-  const usageBytes = Number.isNaN(bytes) ? null : bytes;
+  const usageBytes = findNumber(view.sampling.numbers, FLAT.sample + FLAT_SAMPLE.usageBytes);
   const { shortage } = view;
   for (const field of fields) {
     const { rule, direction, isWanted } = field;
