@@ -2,6 +2,7 @@
  * From the records of a ScaledObject and its pods to the reasons for the number of pods, and what the next change
  * waits for.
  */
+import { toTolerance } from "../../horizontal/replica_calculator.ts";
 import { parseConditions, toScaledObjectStatus } from "../../horizontal/status.ts";
 import type { ReplicasReport } from "../../model/replicas_decision.ts";
 import { OWN_CONDITION_TYPES, type ReplicasState } from "../../model/replicas_state.ts";
@@ -273,7 +274,7 @@ function describeUpNeed({ replicas, maxReplicas, behavior }: ReplicaNeedsInput):
   if (replicas !== null && maxReplicas !== null && replicas >= maxReplicas) {
     return `for more: maxReplicaCount is ${maxReplicas}, so raise it`;
   }
-  return `for more: the RATIO of one trigger must be above ${(1 + getTolerance(behavior?.scaleUp)).toFixed(2)}`;
+  return `for more: the RATIO of one trigger must be above ${(1 + toTolerance(behavior).up).toFixed(2)}`;
 }
 
 /** One pod fewer is the first number below the present one that the HPA's rounding up can give. */
@@ -288,13 +289,8 @@ function describeDownNeed({ replicas, minReplicas, idleReplicas, behavior, trigg
   if (triggers.some(({ proposal }) => proposal !== null && proposal.lo !== proposal.hi)) {
     return `for fewer: every trigger must ask for fewer than ${replicas}`;
   }
-  const highest = Math.min(1 - getTolerance(behavior?.scaleDown), (replicas - 1) / replicas);
+  const highest = Math.min(1 - toTolerance(behavior).down, (replicas - 1) / replicas);
   return `for fewer: the RATIO of every trigger must be at most ${(Math.floor(highest * 100) / 100).toFixed(2)}`;
-}
-
-/** As a share of 1. https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/#tolerance */
-function getTolerance(rules: ScalingRules | undefined): number {
-  return rules?.tolerance ?? 0.1;
 }
 
 /** What blocks a change that time alone allows; `until` is `null` where it ends with the next check. */

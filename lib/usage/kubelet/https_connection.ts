@@ -1,6 +1,6 @@
 /**
  * How is a kubelet asked over a TLS connection of podfit's own? HTTP/1.1 without fetch: a poll is one write and a few
- * reads into memory that is used again. It takes a quarter of the CPU that fetch takes.
+ * reads into memory that is used again. It takes half of the CPU that fetch takes.
  *
  * The server is not trusted. Whatever it sends, a request ends with an answer or an error, and memory is bounded.
  *
