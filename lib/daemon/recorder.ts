@@ -86,8 +86,8 @@ export function createFlightRecorder(clock: Pick<Clock, "steady" | "monotonic" |
   /** Most are only counted. A reader, or somebody who watches the pod, gets the record that was not made. */
   function onQuiet({ verdict }: QuietEvaluation): void {
     const { pod: { namespace, name, uid } } = verdict.decided.input;
-    const lazy = lazyRecords.get(verdict) ?? toLazyRecord(verdict);
-    lazyRecords.set(verdict, lazy);
+    let lazy = lazyRecords.get(verdict);
+    if (lazy === undefined) lazyRecords.set(verdict, lazy = toLazyRecord(verdict));
     pods.repeat({ at: verdict.now, lazy, isSilent: verdict.decisions.length === 0 }, { namespace, name, uid });
     notify({ kind: "pod", namespace, name }, () => {
       return toPodLine({ record: toRecord(verdict.replay()), count: 1, since: verdict.now });

@@ -388,7 +388,7 @@ export function combineSinks(
  * is returned. Clauses: L50.
  */
 export function findAutoscaler(
-  { input: { contenders } }: Evaluation,
+  { input: { contenders } }: Pick<Evaluation, "input">,
   { autoscaler, container }: AutoscalerPart,
 ): Autoscaler | null {
   let owner: Autoscaler | null = null;

@@ -148,11 +148,7 @@ export function createMetricsSink(options: MetricsSinkOptions): EvaluationSink {
       countRefusal(observation.answer, { request: observation.request, evaluation, options });
     }
     for (const decision of decisions) {
-      const autoscaler = findAutoscaler(evaluation, decision);
-      if (autoscaler === null) continue;
-      metrics.reconciled();
-      metrics.evaluated(autoscaler, tookMs / 1000);
-      countDecision(decision, autoscaler, metrics);
+      countDecision(decision, evaluation, { isNewSample: decision.isNewSample, tookMs, metrics });
     }
     if (scaled !== null) countScaled(scaled, evaluation, options);
     if (enacted !== null) {
@@ -163,14 +159,8 @@ export function createMetricsSink(options: MetricsSinkOptions): EvaluationSink {
   };
   return Object.assign(sink, {
     onQuiet: ({ verdict, tookMs }: QuietEvaluation) => {
-      for (const decided of verdict.decisions) {
-        const autoscaler = verdict.decided.input.contenders.find((one) =>
-          one.uid === decided.autoscaler && one.containerName === decided.container
-        );
-        if (autoscaler === undefined) continue;
-        metrics.reconciled();
-        metrics.evaluated(autoscaler, tookMs / 1000);
-        if (verdict.isNewSample(decided)) countDecision(decided, autoscaler, metrics);
+      for (const decision of verdict.decisions) {
+        countDecision(decision, verdict.decided, { isNewSample: verdict.isNewSample(decision), tookMs, metrics });
       }
     },
   });
@@ -358,12 +348,20 @@ function nameOwner(evaluation: Evaluation, owned: Parameters<typeof findAutoscal
   return owner && formatName(owner);
 }
 
-/** Counts candidates once per new sample, sent or blocked. Clauses: C52. */
+/** Counts the evaluation of a container, and its candidates once per new sample, sent or blocked. Clauses: C52. */
 function countDecision(
-  { decision, candidates, isNewSample }: ContainerDecision,
-  autoscaler: Autoscaler,
-  metrics: Metrics,
+  decided: ContainerDecision,
+  evaluation: Pick<Evaluation, "input">,
+  { isNewSample, tookMs, metrics }: Pick<Evaluation, "tookMs"> & {
+    readonly isNewSample: boolean;
+    readonly metrics: Metrics;
+  },
 ): void {
+  const autoscaler = findAutoscaler(evaluation, decided);
+  if (autoscaler === null) return;
+  metrics.reconciled();
+  metrics.evaluated(autoscaler, tookMs / 1000);
+  const { decision, candidates } = decided;
   if (!isNewSample || decision.kind === "hold" || decision.kind === "revert") return;
   const name = toName(autoscaler);
   const direction = toDirection(decision.action);
