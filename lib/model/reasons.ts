@@ -52,6 +52,7 @@ export const BLOCK_REASONS = [
   "ScaleInPending",
   "MaxUnavailable",
   "DisruptionBudget",
+  "PodResources",
   ...REFUSAL_REASONS,
   "DryRun",
 ] as const;
@@ -68,6 +69,7 @@ export const LIMIT_REASONS = [
   "NodeCapacity",
   "Quota",
   "LimitRange",
+  "PodResources",
   "QoSInvariantBlocked",
   "ResizeDeferred",
   "ResizeInfeasible",

@@ -1,4 +1,4 @@
-/** Slips in room, limits of the namespace and pairs (L30 to L35). */
+/** Slips in room, limits of namespace and pod, and pairs (L30 to L36). */
 import type { Mutations } from "../../tools/mutation.ts";
 
 export const ROOM: Mutations = {
@@ -152,6 +152,29 @@ export const ROOM: Mutations = {
       find: 'computeQosAfter(pod, container, apart) !== "Guaranteed"',
       replace: "apart !== null",
       test: "decideSize() pairs only what the class ties: no Burstable pod, no pod with a size of its own (L35)",
+    },
+  ],
+  L36: [
+    {
+      breaks: "adds limits up as if they were requests",
+      in: "computeAllowance",
+      find: 'requestOrLimitOf(key) === "requests" ? share : own',
+      replace: "share",
+      test: "computeAllowance() gives a request what the others leave of the pod's own, and a limit all of it (L36)",
+    },
+    {
+      breaks: "lets a container have all that its pod requests",
+      in: "computeAllowance",
+      find: 'requestOrLimitOf(key) === "requests" ? share : own',
+      replace: "own",
+      test: "decideSize() fits a request into what the pod's own leaves, says so, and stays limited (L36)",
+    },
+    {
+      breaks: "takes the limits of the containers for that of the pod",
+      in: "sumOtherLimits",
+      find: '(pod.podResources?.["memory.limits"] ?? null) !== null',
+      replace: "pod.podResources === undefined",
+      test: "decideSize() lowers a memory limit without a look at the others' where the pod has its own (L36)",
     },
   ],
 };

@@ -1,6 +1,6 @@
 /**
- * How far node, quotas and limit ranges let a field go, and the size that results.
- * Clauses: L30, L32.
+ * How far node, quotas, limit ranges and the pod's own resources let a field go, and the size that results.
+ * Clauses: L30, L32, L36.
  */
 import { assertEquals } from "#assert";
 import type { SizeInput } from "../../lib/model/decision.ts";
@@ -44,6 +44,27 @@ Deno.test("computeAllowance() takes the tightest of node, quota and ranges (L30,
   assertEquals(read({ limits: { ranges: ranges.slice(1), quota: NO_RESOURCES } }, "cpu.requests").most, 168);
 });
 
+Deno.test("computeAllowance() gives a request what the others leave of the pod's own, and a limit all of it (L36)", () => {
+  const [one, other] = [container(), container({ name: "aux" })];
+  const own = resources({ "cpu.requests": 250, "cpu.limits": 300 });
+  const read = (key: ResourceField, overrides: Partial<SizeInput> = {}) =>
+    computeAllowance(input({ pod: pod({ containers: [one, other], podResources: own }), ...overrides }), one, key);
+  assertEquals(read("cpu.requests"), { most: 150, by: "PodResources", least: 0 });
+  assertEquals(read("cpu.limits"), { most: 300, by: "PodResources", least: 0 });
+  assertEquals(read("memory.limits"), ALLOWS_ALL);
+  assertEquals(
+    read("cpu.requests", { room: { cpuMillicores: 0, memoryBytes: 0 } }).most,
+    150,
+    "the pod counts already",
+  );
+  const ranges = [{ ...RANGE, type: "Container" as const, max: { cpu: 140, memory: null } }];
+  assertEquals(read("cpu.requests", { limits: { ranges, quota: NO_RESOURCES } }), {
+    most: 140,
+    by: "LimitRange",
+    least: 0,
+  });
+});
+
 Deno.test("computeAllowance() counts what a resize that waits asks for as its own: what others leave is what it may have (L30)", () => {
   const waiting = container({ spec: { ...SIZE, "cpu.requests": 180 }, reported: SIZE });
   const context = input({ pod: pod({ containers: [waiting] }), room: { cpuMillicores: -30, memoryBytes: 0 } });
@@ -72,6 +93,8 @@ const ROWS: readonly [string, Parameters<typeof sizeOne>, number | string, strin
   ["holds where more is asked for than there is", [200, { most: 60, by: "node" }], "NodeCapacity"],
   ["fits into a quota", [200, { most: 130, by: "Quota" }], 130, "Quota"],
   ["holds at a quota", [200, { most: 100, by: "Quota" }], "Quota"],
+  ["fits into the pod's own request", [200, { most: 130, by: "PodResources" }], 130, "PodResources"],
+  ["holds at the pod's own request", [200, { most: 104, by: "PodResources" }], "PodResources"],
   ["goes to the max of a range, however near", [200, { most: 101, by: "LimitRange" }], 101, "LimitRange"],
   ["holds at the max of a range", [200, { most: 100, by: "LimitRange" }], "LimitRange"],
   ["goes down no further than the min of a range", [20, { least: 40 }, "down"], 40, "LimitRange"],
@@ -94,6 +117,10 @@ Deno.test("fit() says how much is left where that is too little (L30, L32)", () 
   assertEquals(say(200, { most: 103, by: "node" }), "cpu.requests stays at 100m: the node has room for 3m more");
   assertEquals(say(200, { most: 90, by: "node" }), "cpu.requests stays at 100m: the node has room for 0 more");
   assertEquals(say(200, { most: 100, by: "Quota" }), "cpu.requests stays at 100m: the namespace's quota has 0 left");
+  assertEquals(
+    say(200, { most: 103.5, by: "PodResources" }),
+    "cpu.requests stays at 100m: the pod's own request leaves 3m more to this container",
+  );
   assertEquals(
     say(200, { most: 100, by: "LimitRange" }),
     "cpu.requests stays at 100m: a limit range of the namespace allows at most 100m",

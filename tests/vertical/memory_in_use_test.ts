@@ -1,6 +1,6 @@
 /**
  * How far a memory limit may go down: page cache, the streak's peak, the pod's sum.
- * Clauses: C46.
+ * Clauses: C46, L36.
  */
 import { assertEquals } from "#assert";
 import { container, MI, pod, policy, resources, SECOND, side } from "../support/builders.ts";
@@ -95,12 +95,24 @@ const SUMS: readonly [string, ReturnType<typeof container>[], number | null, num
 ];
 for (const [sentence, others, podUsage, mebibytes] of SUMS) {
   Deno.test(`decideSize() lowers a memory limit ${sentence} (C46)`, () => {
-    const told = story({ memory: 100 * MI }, { pod: pod({ containers: [big, ...others] }) });
-    for (let turn = 0; turn < 4 && told.requests.length === 0; turn++) {
-      told.wait(5 * SECOND);
-      const reading = told.read();
-      told.observe({ ...reading, usage: { ...reading.usage, usageBytes: podUsage } });
-    }
-    assertEquals(told.requests[0]?.to["memory.limits"], mebibytes * MI);
+    assertEquals(lowerBeside(podUsage, { containers: [big, ...others] }), mebibytes * MI);
   });
+}
+
+Deno.test("decideSize() lowers a memory limit without a look at the others' where the pod has its own (L36)", () => {
+  const containers = [big, proxy(200 * MI)];
+  const own = (bytes: number | null) => resources({ "cpu.requests": 500, "memory.limits": bytes });
+  assertEquals(lowerBeside(500 * MI, { containers, podResources: own(1200 * MI) }), 125 * MI);
+  assertEquals(lowerBeside(500 * MI, { containers, podResources: own(null) }), 301 * MI);
+});
+
+/** Returns the first limit that is sent where the pod uses that much. */
+function lowerBeside(podUsage: number | null, facts: Parameters<typeof pod>[0]): number | null | undefined {
+  const told = story({ memory: 100 * MI }, { pod: pod(facts) });
+  for (let turn = 0; turn < 4 && told.requests.length === 0; turn++) {
+    told.wait(5 * SECOND);
+    const reading = told.read();
+    told.observe({ ...reading, usage: { ...reading.usage, usageBytes: podUsage } });
+  }
+  return told.requests[0]?.to["memory.limits"];
 }

@@ -19,6 +19,7 @@ const SHORT: Readonly<Partial<Record<SizeReason | ReplicasReason, string>>> = {
   ResizeInProgress: "kubelet resizes it",
   ResizeDeferred: "kubelet waits for room",
   NodeCapacity: "node full",
+  PodResources: "pod's own limit",
   ResizeInfeasible: "node too small",
   ScaleDownWindow: "not low for long yet",
   CrashLoop: "crashed recently",

@@ -256,7 +256,7 @@ const CAP_TEXTS: Readonly<Record<keyof typeof CAPS, string>> = {
   bounds: "bounds",
   worthAUnit: "the smallest change",
   step: "step",
-  allowed: "the node, quotas or limit ranges",
+  allowed: "the node, quotas, limit ranges or the pod's own resources",
   memoryInUse: "the memory in use",
   killFloor: "the limit of the last OOM kill",
   partner: "its request or limit",

@@ -40,6 +40,7 @@ const ADVICE: Readonly<Partial<Record<BlockReason | HoldReason, string>>> = {
   NodeCapacity: "make room on its node, or delete the pod to have it scheduled elsewhere",
   Quota: "raise the namespace's ResourceQuota, or free some of it",
   LimitRange: "change the namespace's LimitRange, or bounds in its autoscaler",
+  PodResources: "raise spec.resources in the pod template, or change bounds in its autoscaler",
   ResizeDeferred: "the kubelet tries again once its node has headroom",
   ResizeInfeasible: "the node is too small for it: lower bounds, or move the pod",
   Rights: "give podfit's service account the right to patch pods/resize",

@@ -149,6 +149,11 @@ export const SIZE_MEANINGS: Readonly<Record<HoldReason | BlockReason, Entry>> = 
     act: "Raise the maximum of the LimitRange, or lower the bound.",
     alert: "lasting",
   },
+  PodResources: {
+    means: "the pod's own resources (`spec.resources`) do not allow it",
+    act: "Raise `spec.resources` of the pod template, or lower the bound. podfit never changes them.",
+    alert: "lasting",
+  },
   Rights: {
     means: "podfit has no right to resize it",
     act: "Grant `patch` on `pods/resize`, or see which admission policy refuses it.",

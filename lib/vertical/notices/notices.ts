@@ -235,6 +235,7 @@ const LASTING_REASONS: ReadonlySet<string> = new Set<BlockReason>([
   "NodeCapacity",
   "Quota",
   "LimitRange",
+  "PodResources",
   "Unsupported",
 ]);
 

@@ -104,8 +104,8 @@ export function newCandidate(it: ContainerCase, choice: Choice, noteCap?: OnCap)
   };
 }
 
-/** Why a field stays: the node or the namespace has too little left. */
-export type ShortReason = "NodeCapacity" | "Quota" | "LimitRange";
+/** Why a field stays: the node, the namespace or the pod itself has too little left. */
+export type ShortReason = "NodeCapacity" | "Quota" | "LimitRange" | "PodResources";
 
 /** Where a field goes, or why it stays. */
 export type SizedField =
@@ -128,7 +128,7 @@ export interface FitContext {
   /** What fields that do not move count with: the spec, or actual where a pending resize is given up. */
   readonly base: Resources;
   readonly memoryFloor: MemoryFloor;
-  /** How far node and namespace let a field go; as far as it likes where it is left out. */
+  /** How far node, namespace and pod let a field go; as far as it likes where it is left out. */
   readonly allow?: (key: ResourceField) => Allowance;
   /** What is left of a memory limit after an OOM kill, bytes. */
   readonly killFloorBytes?: number;
@@ -210,6 +210,7 @@ const SHORT_REASONS: Readonly<Record<AllowedBy, ShortReason>> = {
   node: "NodeCapacity",
   Quota: "Quota",
   LimitRange: "LimitRange",
+  PodResources: "PodResources",
 };
 
 /** A limit grows before its request, and a request shrinks before its limit. */
@@ -284,7 +285,7 @@ function toHeldField({ cappedBy }: Fitted, context: CapContext): SizedField {
     return { kind: "holds", key, reason: "MemoryInUse", message: explainFloor(memoryFloor) };
   }
   const stays = `${key} stays at ${formatAmount(actual, resource)}`;
-  if (cappedBy === "node" || cappedBy === "Quota" || cappedBy === "LimitRange") {
+  if (cappedBy === "node" || cappedBy === "Quota" || cappedBy === "LimitRange" || cappedBy === "PodResources") {
     const message = `${stays}: ${explainShort(cappedBy, context)}`;
     return { kind: "holds", key, reason: SHORT_REASONS[cappedBy], message };
   }
@@ -301,7 +302,10 @@ function explainShort(by: AllowedBy, { rule, direction, actual, allowance: { mos
     return `a limit range of the namespace allows ${direction === "up" ? "at most" : "at least"} ${amount}`;
   }
   const left = formatAmount(Math.max(0, Math.floor(most - actual)), rule.resource);
-  return by === "node" ? `the node has room for ${left} more` : `the namespace's quota has ${left} left`;
+  if (by === "node") return `the node has room for ${left} more`;
+  if (by === "Quota") return `the namespace's quota has ${left} left`;
+  if (rule.side === "limits") return `the pod's own limit is ${formatAmount(most, rule.resource)}`;
+  return `the pod's own request leaves ${left} more to this container`;
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * What limits a size: bounds, steps, node, quotas, limit ranges, memory in use, OOM kills, and the other field of the
- * resource.
+ * What limits a size: bounds, steps, node, quotas, limit ranges, the pod's own resources, memory in use, OOM kills, and
+ * the other field of the resource.
  *
  * `CAPS` lists them in the order in which they apply.
  */
@@ -9,7 +9,7 @@ import type { ContainerCase, Direction, SizeInput } from "../../model/decision.t
 import { type ContainerFacts, getActualSize, type PodFacts } from "../../model/pod.ts";
 import { computeMaxAmount, getHeadroom, sumPod } from "../../model/pod_amounts.ts";
 import { formatAmount } from "../../units/quantity.ts";
-import { RESIZE_UNIT, type ResourceField, resourceOf } from "../../units/resources.ts";
+import { requestOrLimitOf, RESIZE_UNIT, type ResourceField, resourceOf } from "../../units/resources.ts";
 
 /** The last cap that changed a size. */
 export type CapName = "min" | "max" | "step" | "memory in use" | "OOM kill" | AllowedBy | ResourceField;
@@ -31,7 +31,7 @@ export interface CapContext {
   /** The other field of the resource as it will be: `null` = there is none. */
   readonly partner: { readonly key: ResourceField; readonly amount: number } | null;
   readonly memoryFloor: MemoryFloor;
-  /** How far node and namespace let the field go. */
+  /** How far node, namespace and pod let the field go. */
   readonly allowance: Allowance;
   /** What is left of a memory limit after an OOM kill, bytes. */
   readonly killFloorBytes?: number;
@@ -58,7 +58,7 @@ export function moves(direction: Direction, from: number, to: number): boolean {
 }
 
 /** Who allows no more. */
-export type AllowedBy = "node" | "Quota" | "LimitRange";
+export type AllowedBy = "node" | "Quota" | "LimitRange" | "PodResources";
 
 /** The amounts that a field may have. */
 export interface Allowance {
@@ -72,18 +72,28 @@ export interface Allowance {
 /** Nothing known is in the way. */
 export const ALLOWS_ALL: Allowance = { most: Infinity, by: null, least: 0 };
 
-/** Returns the amounts that node and namespace allow for one field of a container. Clauses: L30, L32. */
+/**
+ * Returns the amounts that node, namespace and the pod's own `spec.resources` allow for one field of a container.
+ *
+ * The API server refuses a pod whose containers request more together than the pod does, or one of which has a higher
+ * limit than the pod: KEP-2837, `validatePodResourceConsistency` in pkg/apis/core/validation. Clauses: L30, L32, L36.
+ */
 export function computeAllowance(
   { pod, room, limits }: Surroundings,
   container: ContainerFacts,
   key: ResourceField,
 ): Allowance {
   let allowance = ALLOWS_ALL;
-  if (room === null && limits === null) return allowance;
+  const own = pod.podResources?.[key] ?? null;
+  if (room === null && limits === null && own === null) return allowance;
   const cap = (by: AllowedBy, most: number) => {
     if (most < allowance.most) allowance = { ...allowance, most, by };
   };
   const capPod = (by: AllowedBy, limit: number) => cap(by, computeMaxAmount(pod, container, { key, limit }));
+  if (own !== null) {
+    const share = computeMaxAmount({ containers: pod.containers, podResources: null }, container, { key, limit: own });
+    cap("PodResources", requestOrLimitOf(key) === "requests" ? share : own);
+  }
   if (room !== null) capPod("node", sumPod(pod, key) + getHeadroom(room, key));
   if (limits === null) return allowance;
   const left = limits.quota[key];
@@ -168,8 +178,8 @@ function step({ to, cappedBy }: Fitted, { rule, direction, actual, ignoresStep =
 const WORTH_PERCENT = 5;
 
 /**
- * No further than node, quotas and limit ranges allow, in whole units. What is left changes all the time: for less than
- * 5 % of it no pod is resized. Clauses: L30, L32.
+ * No further than node, quotas, limit ranges and the pod's own resources allow, in whole units. What is left changes all
+ * the time: for less than 5 % of it no pod is resized. Clauses: L30, L32, L36.
  */
 function allowed(fitted: Fitted, { rule, direction, actual, allowance: { most, by, least } }: CapContext): Fitted {
   if (direction === "down") return fitted.to < least ? { to: least, cappedBy: "LimitRange" } : fitted;
@@ -226,8 +236,12 @@ const MARGIN_PERCENT = 10;
 
 const MARGIN_BYTES = 8 * 1024 * 1024;
 
-/** Returns the sum of the other containers' limits, in bytes; `null` if one has none: then the pod has none either. */
+/**
+ * Returns the sum of the other containers' limits, in bytes. `null` if the limit of the pod's cgroup does not follow from
+ * it: one of them has no limit, or the pod has one of its own.
+ */
 function sumOtherLimits(pod: PodFacts, container: ContainerFacts): number | null {
+  if ((pod.podResources?.["memory.limits"] ?? null) !== null) return null;
   let sum = 0;
   for (const one of pod.containers) {
     if (one === container || one.kind === "init") continue;

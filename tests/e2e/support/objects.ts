@@ -45,6 +45,7 @@ export interface PodJson {
     readonly nodeName?: string;
     readonly containers: readonly ContainerJson[];
     readonly initContainers?: readonly ContainerJson[];
+    readonly resources?: ResourceLists;
   };
   readonly status: {
     readonly phase?: string;

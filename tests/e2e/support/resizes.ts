@@ -6,8 +6,12 @@ import { patchObject, type PodRef, readPod, waitFor } from "./cluster.ts";
 import type { Condition, ResourceLists } from "./objects.ts";
 
 /** As a person does it: the fields are no longer podfit's. */
-export async function resizeByHand({ namespace, name }: PodRef, resources: ResourceLists): Promise<void> {
-  const patch = { spec: { containers: [{ name: "main", resources }] } };
+export async function resizeByHand(
+  { namespace, name }: PodRef,
+  resources: ResourceLists,
+  container = "main",
+): Promise<void> {
+  const patch = { spec: { containers: [{ name: container, resources }] } };
   await patchObject({ namespace, object: `Pod/${name}` }, patch, { type: "strategic", subresource: "resize" });
 }
 
