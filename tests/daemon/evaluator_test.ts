@@ -1,12 +1,13 @@
 import { assertEquals } from "#assert";
 import { abortable } from "../../lib/runtime/tasks.ts";
 import type { Observation, SizeOutcome } from "../../lib/model/decision.ts";
+import type { Siblings } from "../../lib/model/pod.ts";
 import type { Answer, ResizeRequest } from "../../lib/model/resize_request.ts";
 import type { AcquirePermit, ResizePermit } from "../../lib/daemon/permits.ts";
 import { PodController, PodStates } from "../../lib/daemon/pods/controller.ts";
 import type { Surroundings } from "../../lib/daemon/cluster/observer.ts";
 import type { TrackedPod } from "../../lib/daemon/cluster/facts.ts";
-import { pod, point, policy, SECOND, START, usage } from "../support/builders.ts";
+import { container, pod, point, policy, SECOND, SIZE, START, usage } from "../support/builders.ts";
 import { settleEventLoop, VirtualClock } from "../support/virtual_clock.ts";
 
 const BUSY: TrackedPod = { pod: pod({ uid: "busy" }), autoscalers: [policy()] };
@@ -32,6 +33,7 @@ class Desk {
   readonly observed: string[] = [];
   readonly errors: string[] = [];
   canDecide = true;
+  siblings: Siblings | null = null;
   usedMillicores = 150;
   #counterNs = 1e9;
   #observedAt = START;
@@ -50,7 +52,7 @@ class Desk {
       this.observed.push(input.observation.kind);
       this.outcomes.push(outcome);
     },
-    findSiblings: () => null,
+    findSiblings: () => this.siblings,
     getContext: () => ({}),
     dryRun: false,
     canDecide: () => this.canDecide,
@@ -187,6 +189,20 @@ Deno.test("evaluate() passes a pod by whose contenders are not all known, and ke
   await desk.poll(3, BUSY, OTHER);
   assertEquals([desk.requests.length, desk.states.peek("busy") === before], [1, true]);
   assertEquals(desk.states.find("other"), null);
+});
+
+Deno.test("evaluate() sends an inherited size for the pod as it is when a turn comes late (C23, L40)", async () => {
+  const desk = new Desk();
+  const give = holdTurn(desk);
+  desk.siblings = { main: { pods: 3, median: { ...SIZE, "cpu.requests": 180 }, floorBytes: 0 } };
+  const containers = [container({ runningAt: START })];
+  const born = { uid: "born", containers, readyAt: START, containersReadyAt: START };
+  const young: TrackedPod = { pod: pod(born), autoscalers: [policy({ newPods: "inherit" })] };
+  await desk.poll(3, young);
+  const newer: TrackedPod = { ...young, pod: pod({ ...born, resourceVersion: "101" }) };
+  desk.evaluator.evaluate([newer], () => CHANGED);
+  await give(newTurn(true));
+  assertEquals(desk.requests.map(({ resourceVersion, reason }) => [resourceVersion, reason]), [["101", "Inherited"]]);
 });
 
 Deno.test("an Evaluator that is disposed of waits for its answers, and evaluates nothing after that", async () => {

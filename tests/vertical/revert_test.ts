@@ -146,6 +146,27 @@ Deno.test("decideSize() gives up at most once per cooldown (C47)", () => {
   assertEquals(story.now - returnedAt, 2 * MINUTE);
 });
 
+Deno.test("decideSize() gives up by the cooldown of the container's own autoscaler, not by that of another (C47)", () => {
+  const proxy = container({ name: "proxy", instance: "containerd://2", spec: BIG, reported: SIZE });
+  const story = new Story({
+    pod: pod({
+      containers: [container(), proxy],
+      resizes: [resizeEntry("podfit.proxy", START - 5 * MINUTE, { proxy: ["cpu.requests", "memory.requests"] })],
+      pending: condition("Infeasible"),
+    }),
+    contenders: [policy(), policy({ name: "proxy", containerName: "proxy", cooldownMs: 10 * MINUTE })],
+    answer: { kind: "accepted", generation: 2 },
+  }).use({ cpu: 60 }).use({ cpu: 60 }, "proxy");
+  story.pollToRequest();
+  const returnedAt = story.now;
+  story.change({ generation: 3, observedGeneration: 3 });
+  story.pollToRequest(200);
+  assertEquals([story.requests.map(({ container }) => container), story.now - returnedAt], [
+    ["proxy", "proxy"],
+    10 * MINUTE,
+  ]);
+});
+
 Deno.test("decideSize() waits after a refused revert as after any refusal, 30s and doubling (C44, C47)", () => {
   const story = stuck({ pending: condition("Infeasible") }, { cooldownMs: 0 });
   story.answer = { kind: "refused", reason: "Quota", message: "no", resources: [], waitMs: null };

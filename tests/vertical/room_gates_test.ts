@@ -182,6 +182,12 @@ Deno.test("decideSize() takes back what of its own waits for room, in one PATCH 
   assertEquals(givesUp, BIG);
 });
 
+Deno.test("decideSize() takes it back beside a plain init container, whatever size that had (L31)", () => {
+  const setup = container({ name: "setup", kind: "init", spec: BIG, reported: SIZE });
+  const request = waiting({ containers: [container({ spec: BIG, reported: SIZE }), setup] }).pollToRequest();
+  assertEquals(request.changes, ["cpu.requests", "memory.limits"]);
+});
+
 Deno.test("decideSize() takes it back too where it is still wanted, and that waits on (L31)", () => {
   const { to, changes } = waiting({}, 95).pollToRequest();
   assertEquals([changes, to["cpu.requests"]], [["cpu.requests", "memory.limits"], 100]);

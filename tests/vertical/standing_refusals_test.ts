@@ -6,6 +6,7 @@ import { assertEquals } from "#assert";
 import type { RefusalReason } from "../../lib/model/reasons.ts";
 import type { Refused, ResizeRequest } from "../../lib/model/resize_request.ts";
 import { NO_REFUSALS, type Refusals } from "../../lib/model/container_history.ts";
+import { RESOURCE_FIELDS, type Resources } from "../../lib/units/resources.ts";
 import { addGivenUp, addRefusals, dropAcceptedRefusals } from "../../lib/vertical/answers.ts";
 import { policy, request, SECOND, side, SIZE, START } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
@@ -70,6 +71,31 @@ Deno.test("addGivenUp() keeps what waits of other resources (C44, C47)", () => {
   const memory = request({ changes: ["memory.requests"] });
   const refusals = addGivenUp(refuse([memory, refused("Quota")]), REVERT, { generation: 2, now: START });
   assertEquals(endsOf(refusals), ["cpu.requests givenUp 30", "memory.requests size 30"]);
+});
+
+Deno.test("addGivenUp() takes for a scale-up what falls back, by resource, and what rises for a scale-down (C47)", () => {
+  const actionsOf = (from: Partial<Resources>, to: Partial<Resources>) => {
+    const changes = RESOURCE_FIELDS.filter((key) => key in from);
+    const revert = { ...REVERT, changes, from: { ...SIZE, ...from }, to: { ...SIZE, ...to } };
+    const refusals = addGivenUp(NO_REFUSALS, revert, { generation: 2, now: START });
+    return changes.map((key) => refusals[key]?.givenUp?.action);
+  };
+  const [cpu, memory] = [{ "cpu.requests": 180, "cpu.limits": 300 }, { "memory.requests": 50 }];
+  assertEquals(actionsOf({ ...cpu, ...memory }, { "cpu.requests": 100, "cpu.limits": 250, "memory.requests": 90 }), [
+    "scaleUp",
+    "scaleUp",
+    "scaleDown",
+  ]);
+  assertEquals(actionsOf(cpu, { "cpu.requests": 200, "cpu.limits": 250 }), ["scaleUp", "scaleUp"], "one of two falls");
+  assertEquals(actionsOf(cpu, { "cpu.requests": 200, "cpu.limits": 350 }), ["scaleDown", "scaleDown"]);
+});
+
+Deno.test("addGivenUp() lets nothing wait that was not stuck, and no field that had no size (C47)", () => {
+  const giveUp = (revert: Partial<ResizeRequest>) =>
+    addGivenUp(NO_REFUSALS, { ...REVERT, ...revert }, { generation: 2, now: START });
+  assertEquals(giveUp({ stuck: null }), {});
+  const changes = ["cpu.requests", "cpu.limits"] as const;
+  assertEquals(endsOf(giveUp({ changes, from: { ...REVERT.from, "cpu.limits": null } })), ["cpu.requests givenUp 30"]);
 });
 
 Deno.test("decideSize() does not forget a quota's wait because the server is busy later (C44)", () => {
