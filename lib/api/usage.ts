@@ -54,6 +54,11 @@ export interface Point {
    * does not count them.
    */
   readonly oomKills?: number | null;
+  /**
+   * PSI `memory.full`: the share of the last 10 s in which all of its processes waited for memory, percent. Absent if it
+   * is 0 or not measured. Clauses: L15.
+   */
+  readonly memoryStallPercent?: number;
 }
 
 /** The counter of a pod's own cgroup, which is read apart from those of its containers. Clauses: L60. */
@@ -119,9 +124,10 @@ export const ROW = {
   throttledNs: 8,
   largestCpuNs: 9,
   oomKills: 10,
+  memoryStallPercent: 11,
 } as const;
 
-export const ROW_LENGTH = 11;
+export const ROW_LENGTH = 12;
 
 /** Why a poll gave no usage. */
 export type FailureReason =

@@ -61,7 +61,7 @@ export interface FlatSampling {
 }
 
 /** Where the numbers of a view are: those of an anchor, of a sample and of the evidence begin at these. */
-export const FLAT = { anchor: 0, witness: 8, sample: 16, evidence: 27, length: 29 } as const;
+export const FLAT = { anchor: 0, witness: 8, sample: 16, evidence: 28, length: 30 } as const;
 
 /** From the beginning of an anchor. `pressure`: NaN = none is known; otherwise the index in `PSI_UNITS`. */
 export const FLAT_ANCHOR = {
@@ -75,7 +75,7 @@ export const FLAT_ANCHOR = {
   largestCpuNs: 7,
 } as const;
 
-/** From the beginning of the sample. `isSaturated`: 1 = true. */
+/** From the beginning of the sample. `isSaturated`, `isMemoryStalled`: 1 = true. */
 export const FLAT_SAMPLE = {
   at: 0,
   from: 1,
@@ -88,6 +88,7 @@ export const FLAT_SAMPLE = {
   usageBytes: 8,
   podUsageBytes: 9,
   oomKills: 10,
+  isMemoryStalled: 11,
 } as const;
 
 /**
@@ -266,6 +267,7 @@ function writeNumbers(
   numbers[from + FLAT_SAMPLE.usageBytes] = sample?.usageBytes ?? NaN;
   numbers[from + FLAT_SAMPLE.podUsageBytes] = sample?.podUsageBytes ?? NaN;
   numbers[from + FLAT_SAMPLE.oomKills] = sample?.oomKills ?? NaN;
+  numbers[from + FLAT_SAMPLE.isMemoryStalled] = sample?.isMemoryStalled === true ? 1 : 0;
   numbers[FLAT.evidence] = since ?? NaN;
   numbers[FLAT.evidence + 1] = until;
 }
@@ -310,7 +312,9 @@ function toSample(numbers: readonly number[]): Sample | null {
     usageBytes: findNumber(numbers, from + FLAT_SAMPLE.usageBytes),
     podUsageBytes: findNumber(numbers, from + FLAT_SAMPLE.podUsageBytes),
   };
-  return oomKills === null ? sample : { ...sample, oomKills };
+  const isMemoryStalled = numbers[from + FLAT_SAMPLE.isMemoryStalled] === 1;
+  if (oomKills === null && !isMemoryStalled) return sample;
+  return { ...sample, ...(oomKills !== null && { oomKills }), ...(isMemoryStalled && { isMemoryStalled }) };
 }
 
 function toEvidence(numbers: readonly number[], sides: Evidence["sides"]): Evidence {

@@ -149,6 +149,7 @@ export const BLOCK_NOTICE: Readonly<Partial<Record<BlockReason, NoticeName>>> = 
   NodeCapacity: "ScaleFailed",
   Quota: "ScaleFailed",
   LimitRange: "ScaleFailed",
+  PodResources: "ScaleFailed",
   Rights: "ScaleFailed",
   Invalid: "ScaleFailed",
   Unsupported: "ScaleFailed",

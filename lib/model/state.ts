@@ -202,6 +202,8 @@ export interface Sample {
   readonly podUsageBytes: number | null;
   /** Processes killed for memory within the interval while the container ran on; absent = not known. */
   readonly oomKills?: number;
+  /** All of its processes wait for memory for much of the time. Absent = they do not, or it is not known. */
+  readonly isMemoryStalled?: true;
 }
 
 /**

@@ -98,6 +98,7 @@ const sample = v.strictObject({
   usageBytes: numberOrNull,
   podUsageBytes: numberOrNull,
   oomKills: v.exactOptional(number),
+  isMemoryStalled: v.exactOptional(v.literal(true)),
 });
 
 const anchor = v.strictObject({
@@ -340,6 +341,7 @@ const usage = v.strictObject({
     usageBytes: numberOrNull,
     pressure: v.nullable(pressure),
     oomKills: v.exactOptional(numberOrNull),
+    memoryStallPercent: v.exactOptional(number),
   })),
 });
 

@@ -65,6 +65,7 @@ export function toPoint(
   { container, instance }: Pick<Point, "container" | "instance">,
 ): Point {
   const oomKills = findNumber(rows, row + ROW.oomKills);
+  const memoryStallPercent = findNumber(rows, row + ROW.memoryStallPercent);
   const point: Point = {
     container,
     instance,
@@ -75,7 +76,12 @@ export function toPoint(
     usageBytes: findNumber(rows, row + ROW.usageBytes),
     pressure: toRowPressure(rows, row),
   };
-  return oomKills === null ? point : { ...point, oomKills };
+  if (oomKills === null && memoryStallPercent === null) return point;
+  return {
+    ...point,
+    ...(oomKills !== null && { oomKills }),
+    ...(memoryStallPercent !== null && { memoryStallPercent }),
+  };
 }
 
 /** Writes the CPU of a pod. Its memory stays as it is. */
@@ -89,6 +95,7 @@ export function writePoint(rows: Float64Array, row: number, point: Point): void 
   rows[row + ROW.workingSetBytes] = point.workingSetBytes;
   rows[row + ROW.usageBytes] = point.usageBytes ?? NaN;
   rows[row + ROW.oomKills] = point.oomKills ?? NaN;
+  rows[row + ROW.memoryStallPercent] = point.memoryStallPercent ?? NaN;
 }
 
 /** The unit that a total of PSI was taken for, as a row has it. */

@@ -164,7 +164,7 @@ function renewKillFloor(
   const usage = sample.workingSetBytes;
   const floor = killFloor === null || killFloor.until <= now ? null : killFloor;
   const limit = actual["memory.limits"];
-  const isNear = autoscaler.oom === "raise" && limit !== null && isNearLimit(usage, limit) &&
+  const isNear = autoscaler.oom === "raise" && limit !== null && isNearLimit(usage, limit, sample.isMemoryStalled) &&
     autoscaler.sides.some(({ key }) => key === "memory.limits");
   const bytes = Math.max(floor?.bytes ?? 0, isNear ? limit * KILL_FACTOR : 0);
   if (bytes === 0 || !(isNear || usage >= bytes / KILL_FACTOR)) return container;

@@ -16,9 +16,12 @@ import {
 import type { ResourceField, Resources } from "../units/resources.ts";
 import { fillsLimit } from "./samples.ts";
 
-/** Returns whether the next allocation may be the last; both in bytes. Clauses: C30, C31. */
-export function isNearLimit(usage: number, limit: number): boolean {
-  return usage * 100 >= NEAR_LIMIT_PERCENT * limit;
+/**
+ * Returns whether the next allocation may be the last, or already waits for memory (`isStalled`); both in bytes.
+ * Clauses: C30, C31, L15.
+ */
+export function isNearLimit(usage: number, limit: number, isStalled = false): boolean {
+  return usage * 100 >= (isStalled ? STALLED_NEAR_PERCENT : NEAR_LIMIT_PERCENT) * limit;
 }
 
 /** Returns the counts of samples at limits after one more. Clauses: R84, R85. */
@@ -26,7 +29,7 @@ export function nextAtLimitCounts(before: Shortage, { sample, actual, isCpuAlone
   const isCpuFull = actual !== null && fillsLimit(sample.cpuMillicores, actual["cpu.limits"]);
   const isClipped = actual !== null && (isCpuFull || sample.isSaturated);
   const limit = actual?.["memory.limits"] ?? null;
-  const isMemoryFull = limit !== null && isNearLimit(sample.workingSetBytes, limit);
+  const isMemoryFull = limit !== null && isNearLimit(sample.workingSetBytes, limit, sample.isMemoryStalled);
   const { atLimit, held } = before;
   const cpu = isCpuFull ? atLimit.cpu + 1 : 0;
   const memory = isCpuAlone ? atLimit.memory : isMemoryFull ? atLimit.memory + 1 : 0;
@@ -65,6 +68,12 @@ export function clearHeldCounts(before: Shortage): Shortage {
 
 /** A container at this much of its memory limit is next to being killed, percent. */
 const NEAR_LIMIT_PERCENT = 95;
+
+/**
+ * A container that waits for memory is at its limit from here on, percent: the kubelet may be told to let it wait from
+ * 80 % (memoryThrottlingFactor). One that uses less waits for another reason, such as a node without memory.
+ */
+const STALLED_NEAR_PERCENT = 75;
 
 /** What one more sample is held against. */
 interface LimitSample {

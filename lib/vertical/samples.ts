@@ -164,6 +164,15 @@ export function fillsLimit(cpuMillicores: number, cpuLimitMillicores: number | n
   return cpuLimitMillicores !== null && cpuMillicores >= FULL_LIMIT_SHARE * cpuLimitMillicores;
 }
 
+/**
+ * Returns whether a container waits for memory for so much of the time that it hardly works. Below `memory.high`, which
+ * the kubelet's MemoryQoS (KEP-2570, on since 1.37) sets to at least 90 % of the limit, none is killed, and it waits
+ * instead. Clauses: L15.
+ */
+export function isStalledPercent(percent: number): boolean {
+  return percent >= STALLED_PERCENT;
+}
+
 /** Below four times the source's time resolution a rate would be mostly rounding. */
 export const MIN_RESOLUTIONS = 4;
 
@@ -263,6 +272,7 @@ function newSample(
     podUsageBytes: isValidAmount(podUsageBytes ?? NaN) && (podUsageBytes ?? 0) <= (capacity.memoryBytes ?? MAX_AMOUNT)
       ? podUsageBytes
       : null,
+    ...(isStalledPercent(point.memoryStallPercent ?? 0) && { isMemoryStalled: true }),
   };
 }
 
@@ -279,6 +289,9 @@ export function isNewInterval(last: Pick<Sample, "from" | "at">, { from, at }: P
 
 /** The throttling part of a sample. */
 type HeldBack = Pick<Sample, "heldBack" | "isSaturated" | "demandMillicores">;
+
+/** A tenth of the time in which nothing runs. */
+const STALLED_PERCENT = 10;
 
 /** Usage is no more than this share of a limit that does not hold it back. */
 const FULL_LIMIT_SHARE = 0.95;

@@ -135,10 +135,12 @@ export function nextStreaks(
     const baseline = findBaseline(rule, actual);
     if (usage === null || baseline === null) continue;
     const low = rule.down.percentile === null ? usage : findEvidence(evidence, rule) ?? usage;
-    const direction = compareWithThresholds(rule, usage, baseline, low);
     const isSaturated = rule.resource === "cpu"
       ? sample.isSaturated
-      : answersKills && rule.key === "memory.limits" && isNearLimit(usage, baseline);
+      : answersKills && rule.key === "memory.limits" && isNearLimit(usage, baseline, sample.isMemoryStalled);
+    // A container that waits for memory cannot use more, so it may never reach the threshold.
+    const isStalled = isSaturated && rule.resource === "memory" && sample.isMemoryStalled === true;
+    const direction = isStalled ? "up" : compareWithThresholds(rule, usage, baseline, low);
     // Throttled usage does not show that less would be enough.
     if (direction === null || isSaturated && direction === "down") continue;
     const before = streaks[rule.key]?.direction === direction ? streaks[rule.key] : undefined;

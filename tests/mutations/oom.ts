@@ -1,4 +1,4 @@
-/** Slips in what keeps memory up, in OOM kills and in what follows from them (L6, L7, L10 to L14). */
+/** Slips in what keeps memory up, in OOM kills and in what follows from them (L6, L7, L10 to L15). */
 import type { Mutations } from "../../tools/mutation.ts";
 
 export const OOM: Mutations = {
@@ -27,6 +27,43 @@ export const OOM: Mutations = {
       find: "killFloors !== undefined && Object.hasOwn(killFloors, name) ? killFloors[name] ?? 0 : 0",
       replace: "Math.max(0, ...Object.values(killFloors ?? {}))",
       test: "decideSize() keeps of a limit what siblings that were killed need (L14)",
+    },
+  ],
+  L15: [
+    {
+      breaks: "waits for a threshold that nothing reaches",
+      in: "nextStreaks",
+      find: 'isStalled ? "up" : compareWithThresholds',
+      replace: "compareWithThresholds",
+      test: "decideSize() raises by the target what waits below a threshold that it cannot reach (L15)",
+    },
+    {
+      breaks: "takes each wait for a lack of memory in the container",
+      in: "isNearLimit",
+      find: "isStalled ? STALLED_NEAR_PERCENT : NEAR_LIMIT_PERCENT",
+      replace: "isStalled ? 0 : NEAR_LIMIT_PERCENT",
+      test: "decideSize() waits with memory that is hardly waited for, or far from its limit (L15)",
+    },
+    {
+      breaks: "takes a pod for quiet that waits for memory",
+      in: "sampleContainer",
+      find: "isStalledPercent(getNumber(rows, ROW.memoryStallPercent))",
+      replace: "step.kind === undefined",
+      test: "a quiet evaluation comes to the state and the verdict of decideSize(), on any course",
+    },
+    {
+      breaks: "takes what some wait for what all wait",
+      in: "newSummaryPlace",
+      find: "newPlace({ full: record(newPlace({ avg10",
+      replace: "newPlace({ some: record(newPlace({ avg10",
+      test: "a scanner reads for how long a container waited for memory as the plain parser does (L15)",
+    },
+    {
+      breaks: "takes the first mean of the file",
+      in: "findFullPercent",
+      find: "/^full avg10=",
+      replace: "/avg10=",
+      test: "a container that never waited for memory, or of a kernel that does not say, has no share of it (L15, L61)",
     },
   ],
 };

@@ -44,6 +44,8 @@ export function treeV2(podPath: string, name: string): Tree {
       "nr_periods 152\nnr_throttled 11\nthrottled_usec 297552\nnr_bursts 0\nburst_usec 0\n",
     [`${path}/cpu.pressure`]: "some avg10=0.00 avg60=1.25 avg300=0.31 total=301234\n" +
       "full avg10=0.00 avg60=1.20 avg300=0.30 total=298765\n",
+    [`${path}/memory.pressure`]: "some avg10=31.40 avg60=1.25 avg300=0.31 total=301234\n" +
+      "full avg10=27.15 avg60=1.20 avg300=0.30 total=298765\n",
     [`${path}/memory.current`]: "1757184\n",
     [`${path}/memory.stat`]:
       "anon 921600\nfile 147456\nkernel 688128\nfile_mapped 0\ninactive_anon 917504\nactive_anon 4096\n" +

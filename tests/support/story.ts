@@ -26,6 +26,8 @@ export interface Load {
   readonly memory?: number;
   /** With page cache; `null` = the source doesn't tell. As `memory` when not given. */
   readonly cache?: number | null;
+  /** For how much of the time it waits for memory, percent. */
+  readonly stall?: number;
 }
 
 /** What node, namespace and version allow, and what replicas are about to do. */
@@ -241,7 +243,7 @@ export class Story {
     const points: Point[] = [];
     let usageBytes: number | null = 0;
     for (const [name, one] of this.#loads) {
-      const { cpu = 0, memory = 100 * 1024 * 1024, cache = memory } = one.load;
+      const { cpu = 0, memory = 100 * 1024 * 1024, cache = memory, stall } = one.load;
       // A millicore for a millisecond is 1000 ns.
       one.counterNs += cpu * 1000 * (this.now - one.readAt);
       one.readAt = this.now;
@@ -254,6 +256,7 @@ export class Story {
         workingSetBytes: memory,
         usageBytes: cache,
         pressure: null,
+        ...(stall !== undefined && { memoryStallPercent: stall }),
       });
       usageBytes = cache === null || usageBytes === null ? null : usageBytes + cache;
     }

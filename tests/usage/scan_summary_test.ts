@@ -92,8 +92,27 @@ Deno.test("a row has the numbers of a container, and NaN for what is not there",
     throttledNs: NaN,
     largestCpuNs: NaN,
     oomKills: NaN,
+    memoryStallPercent: NaN,
   });
   assertEquals(rows.getInstance(row), "2026-11-20T10:00:00Z");
+});
+
+Deno.test("a scanner reads for how long a container waited for memory as the plain parser does (L15)", () => {
+  const stallOf = (psi: unknown) => {
+    const [pod] = SUMMARY.pods as readonly { readonly containers: readonly { readonly memory: object }[] }[];
+    const [container] = pod?.containers ?? [];
+    const memory = { ...container?.memory, psi };
+    const text = JSON.stringify({ ...SUMMARY, pods: [{ ...pod, containers: [{ ...container, memory }] }] });
+    const { reading, isScanned } = read(text);
+    return [isScanned, reading.kind === "summary" && reading.pods.get("a")?.points[0]?.memoryStallPercent];
+  };
+  const some = { total: 9, avg10: 40, avg60: 3, avg300: 1 };
+  assertEquals(stallOf({ full: { ...some, avg10: 12.5 }, some }), [true, 12.5]);
+  assertEquals(stallOf({ some, full: { ...some, avg10: 0 } }), [true, undefined]);
+  assertEquals(stallOf({ some }), [true, undefined]);
+  assertEquals(stallOf({ full: {} }), [true, undefined]);
+  assertEquals(stallOf({ full: { avg10: 101 } }), [true, undefined]);
+  assertEquals(stallOf({ full: { avg10: "12" } }), [false, undefined]);
 });
 
 Deno.test("a scanner reads only tracked pods, and asks each time which those are", () => {

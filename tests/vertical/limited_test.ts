@@ -85,8 +85,8 @@ Deno.test("decideSize() counts no pod as limited for an autoscaler that does not
 });
 
 Deno.test("LIMIT_REASONS are what holds a scale-up until somebody makes room (L53)", () => {
-  const expected =
-    "AtBound DisruptionBudget Invalid LimitRange MaxUnavailable NodeCapacity QoSInvariantBlocked Quota " +
+  const expected = "AtBound DisruptionBudget Invalid LimitRange MaxUnavailable NodeCapacity PodResources " +
+    "QoSInvariantBlocked Quota " +
     "ResizeDeferred ResizeError ResizeInfeasible Rights Unsupported";
   assertEquals([...LIMIT_REASONS].sort().join(" "), expected);
 });

@@ -1,6 +1,6 @@
 /**
  * Memory next to its limit goes up at once, since it may be killed before a streak or a cooldown ends.
- * Clauses: L11.
+ * Clauses: L11, L15.
  */
 import { assertEquals } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
@@ -44,4 +44,39 @@ Deno.test("decideSize() has no such hurry with a request, nor where oom is ignor
   const request = newStory({ sides: [side("memory.requests", { consecutiveSamples: 5 })] });
   request.use({ memory: 127 * MI }).poll(4);
   assertEquals(request.requests, []);
+});
+
+Deno.test("decideSize() takes memory that is waited for as next to its limit from 75 % on (L15)", () => {
+  const story = newStory();
+  story.use({ memory: 192 * MI, stall: 10 }).poll();
+  assertEquals(limits(story), [320], "one sample, below the threshold");
+  story.poll(3);
+  story.use({ memory: 240 * MI, stall: 60 });
+  story.poll(3);
+  assertEquals(limits(story), [320, 384], "within the cooldown");
+  assertEquals(story.state.containers["main"]?.killFloor?.bytes, 384 * MI, "and that is the floor of a day");
+});
+
+Deno.test("decideSize() waits with memory that is hardly waited for, or far from its limit (L15)", () => {
+  const idle = newStory();
+  idle.use({ memory: 243 * MI, stall: 9.9 }).poll(4);
+  assertEquals([limits(idle), idle.reason()], [[], "StreakShort"]);
+  const small = newStory();
+  small.use({ memory: 191 * MI, stall: 90 }).poll(8);
+  assertEquals(limits(small), [], "the node may have too little memory");
+});
+
+Deno.test("decideSize() raises by the target what waits below a threshold that it cannot reach (L15)", () => {
+  const sides = [
+    side("memory.limits", { scaleUpThresholdPercent: 98, scaleDownThresholdPercent: 1, targetUtilizationPercent: 75 }),
+  ];
+  const story = newStory({ sides });
+  story.use({ memory: 232 * MI, stall: 80 }).poll();
+  assertEquals(limits(story), [310]);
+});
+
+Deno.test("decideSize() has no such hurry where memory is waited for and oom is ignored (L15)", () => {
+  const story = newStory({ oom: "ignore" });
+  story.use({ memory: 240 * MI, stall: 90 }).poll(4);
+  assertEquals(limits(story), []);
 });

@@ -127,7 +127,7 @@ const TABLE: readonly [reasons: string, event: string | null][] = [
   ["QoSInvariantBlocked", "QoSInvariantBlocked"],
   ["RestartRequired", "ResizeMayRestart"],
   ["MaxUnavailable DisruptionBudget", "RestartWaiting"],
-  ["MemoryInUse NodeCapacity Quota LimitRange Rights Invalid Unsupported", "ScaleFailed"],
+  ["MemoryInUse NodeCapacity Quota LimitRange PodResources Rights Invalid Unsupported", "ScaleFailed"],
 ];
 Deno.test("BLOCK_NOTICE has the event of each reason of the closed list (C53)", () => {
   const rows = TABLE.flatMap(([reasons, event]) => reasons.split(" ").map((reason) => [reason, event] as const));

@@ -298,7 +298,8 @@ Deno.test("decideSize() sends it again to a run that was not killed, but for ano
 
 Deno.test("decideSize() takes a pod's cgroup as it is where a container has no limit, or the pod has its own (L11)", () => {
   const free = container({ name: "free", spec: { ...SIZE, "memory.limits": null } });
-  for (const facts of [{ containers: [container(), free] }, { podResources: SIZE }] as const) {
+  const roomy = { ...SIZE, "memory.requests": 1024 * MI, "memory.limits": 1024 * MI };
+  for (const facts of [{ containers: [container(), free] }, { podResources: roomy }] as const) {
     const story = newStory({}, { pod: pod({ memoryLimitBytes: 100 * MI, ...facts }) });
     story.poll();
     killAndRestart(story);

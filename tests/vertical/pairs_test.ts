@@ -177,7 +177,7 @@ Deno.test("decideSize() holds a pair of which the API server refused one side's 
 
 Deno.test("decideSize() pairs only what the class ties: no Burstable pod, no pod with a size of its own (L35)", () => {
   const burstable = pod({ containers: [container({ spec: cpu(100) }), container({ name: "proxy" })] });
-  const sized = guaranteed(cpu(100), { podResources: SIZE });
+  const sized = guaranteed(cpu(100), { podResources: cpu(500) });
   for (const facts of [burstable, sized]) {
     const story = tell(cpuPair({}, { scaleUpThresholdPercent: 95 }), { pod: facts, load: { cpu: 90 } });
     story.poll(10);

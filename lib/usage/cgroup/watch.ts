@@ -138,16 +138,15 @@ export class CgroupReader implements Disposable {
       memoryStat,
       throttling: read(paths.throttling),
       pressure: read(paths.pressure),
+      memoryPressure: read(paths.memoryPressure),
       events: read(paths.events),
     }, pass.hierarchy.mount.version);
     if (numbers === null) {
       pass.skipped++;
       return null;
     }
-    const { counterNs, workingSetBytes, usageBytes, oomKills, pressure } = numbers;
-    const cpu = { kind: "counter", counterNs } as const;
-    const { name } = container;
-    return { container: name, instance, at, resolutionMs: 1, cpu, workingSetBytes, usageBytes, pressure, oomKills };
+    const { counterNs, ...rest } = numbers;
+    return { container: container.name, instance, at, resolutionMs: 1, cpu: { kind: "counter", counterNs }, ...rest };
   }
 
   #findPlace(pod: UsagePod, instance: string, { hierarchy, places }: ReadState): Place | null {
@@ -164,6 +163,7 @@ export function parseContainer(texts: ContainerTexts, version: 1 | 2): Container
   const usageBytes = parseBytes(texts.memory);
   const inactiveBytes = findField(texts.memoryStat, version === 1 ? "total_inactive_file" : "inactive_file");
   if (counterNs === null || usageBytes === null || inactiveBytes === null) return null;
+  const memoryStallPercent = findFullPercent(texts.memoryPressure);
   return {
     counterNs,
     // As in cAdvisor, and so in the kubelet.
@@ -177,6 +177,7 @@ export function parseContainer(texts: ContainerTexts, version: 1 | 2): Container
       largestCpuNs: cpus === null ? null : Math.max(...cpus),
     }),
     oomKills: findField(texts.events, "oom_kill"),
+    ...(memoryStallPercent > 0 && { memoryStallPercent }),
   };
 }
 
@@ -234,6 +235,7 @@ interface Paths {
   /** `null` for files that the cgroup lacks: they are not read again. */
   readonly throttling: string | null;
   readonly pressure: string | null;
+  readonly memoryPressure: string | null;
   readonly events: string | null;
 }
 
@@ -268,6 +270,7 @@ function findPaths(files: CgroupFiles, mount: Mount, path: string): Paths | null
     memoryStat,
     throttling: inTree(cpu, "cpu.stat"),
     pressure: mount.version === 1 ? null : inTree("", "cpu.pressure"),
+    memoryPressure: mount.version === 1 ? null : inTree("", "memory.pressure"),
     events: inTree(tree, mount.version === 1 ? "memory.oom_control" : "memory.events"),
   };
 }
@@ -287,6 +290,8 @@ interface ContainerTexts {
   readonly throttling: string | null;
   /** `cpu.pressure`; version 1 and kernels without PSI lack it. */
   readonly pressure: string | null;
+  /** `memory.pressure`, where there is a `cpu.pressure`. */
+  readonly memoryPressure: string | null;
   /** `memory.events`, `memory.oom_control`. */
   readonly events: string | null;
 }
@@ -298,6 +303,7 @@ interface ContainerNumbers {
   readonly usageBytes: number;
   readonly pressure: Pressure | null;
   readonly oomKills: number | null;
+  readonly memoryStallPercent?: number;
 }
 
 /** A file that is one number, in bytes. */
@@ -328,6 +334,12 @@ function findField(text: string | null, name: string): number | null {
 function findFullNs(text: string | null): number | null {
   const total = /^full .{0,200}\btotal=(\d{1,20})$/m.exec(text ?? "")?.[1];
   return total === undefined ? null : toNs(parseNumber(total, MAX_COUNTER), US);
+}
+
+/** `full avg10=0.00 ...`, in percent; 0 without it. */
+function findFullPercent(text: string | null): number {
+  const percent = Number(/^full avg10=(\d{1,3}\.\d{1,4}) /m.exec(text ?? "")?.[1] ?? 0);
+  return percent <= 100 ? percent : 0;
 }
 
 function toPressure(pressure: Pressure): Pressure | null {

@@ -76,6 +76,16 @@ export function parsePressure(psi: unknown, ageMs: number): Pressure | null {
   return { fullNs: total * NS_PER_UNIT[unit], fullHint, throttledNs: null, largestCpuNs: null };
 }
 
+/**
+ * Returns the kernel's mean over the last 10 s of the time in which all processes waited for memory, percent; 0 if it is
+ * not measured. Kubelets have it since 1.34, on nodes with cgroup version 2. `psi` is untrusted. Clauses: L15.
+ */
+export function parseMemoryStall(psi: unknown): number {
+  const full = isRecord(psi) ? psi.full : null;
+  const percent = isRecord(full) ? full.avg10 : null;
+  return isPercent(percent) ? percent : 0;
+}
+
 /** Returns the unit of totals of which this is the largest; `null` for 0, and for more than `ageMs` of either unit. */
 export function findPsiUnit(largest: number, ageMs: number): PsiHint["unit"] | null {
   if (largest === 0) return null;
@@ -105,7 +115,11 @@ const CONTAINER = recordShape({
   name: "value",
   startTime: "value",
   cpu: CPU,
-  memory: recordShape({ usageBytes: "value", workingSetBytes: "value" }),
+  memory: recordShape({
+    usageBytes: "value",
+    workingSetBytes: "value",
+    psi: recordShape({ full: recordShape({ avg10: "value" }) }),
+  }),
 });
 
 const NODE = recordShape({ nodeName: "value", cpu: recordShape({ time: "value" }) });
@@ -202,7 +216,8 @@ function toPoint(container: Fields, { latestAt, parseTime }: PointContext): Poin
   const usageBytes = toUsageBytes(memory.usageBytes);
   if (at === null || at > latestAt || usageBytes === undefined) return null;
   if (!isAmount(counterNs, MAX_COUNTER_NS) || !isAmount(workingSetBytes, MAX_BYTES)) return null;
-  return {
+  const memoryStallPercent = parseMemoryStall(memory.psi);
+  const point: Point = {
     container: name,
     instance: startTime,
     at,
@@ -212,6 +227,7 @@ function toPoint(container: Fields, { latestAt, parseTime }: PointContext): Poin
     usageBytes,
     pressure: parsePressure(cpu.psi, at - (parseTime(startTime) ?? at)),
   };
+  return memoryStallPercent > 0 ? { ...point, memoryStallPercent } : point;
 }
 
 /** A cgroup shows zero before its first measurement (seen in a pod's first 12 s). */

@@ -543,9 +543,10 @@ function newCpu(): MakeField {
   );
 }
 
-function newMemory(): MakeField {
+/** `psi`: what is read of it. */
+function newMemory(psi: MakeField): MakeField {
   return record(
-    newPlace({ usageBytes: number(COLUMN.usage), workingSetBytes: number(COLUMN.workingSet), psi: unread() }),
+    newPlace({ usageBytes: number(COLUMN.usage), workingSetBytes: number(COLUMN.workingSet), psi }),
     COLUMN.hasMemory,
   );
 }
@@ -556,7 +557,7 @@ function newSummaryPlace(): Place {
     name: text(COLUMN.name),
     startTime: time(COLUMN.started),
     cpu: newCpu(),
-    memory: newMemory(),
+    memory: newMemory(record(newPlace({ full: record(newPlace({ avg10: number(COLUMN.memoryStall) })) }))),
     swap: record(newPlace({})),
   });
   const pod = newPlace({
@@ -564,7 +565,7 @@ function newSummaryPlace(): Place {
     startTime: time(COLUMN.started),
     containers: list(container, CONTAINERS),
     cpu: newCpu(),
-    memory: newMemory(),
+    memory: newMemory(unread()),
     swap: record(newPlace({})),
   });
   const node = newPlace({ nodeName: text(COLUMN.name), cpu: record(newPlace({ time: time(COLUMN.at) })) });

@@ -48,11 +48,12 @@ export const COLUMN = {
   some: 16,
   usage: 17,
   workingSet: 18,
+  memoryStall: 19,
   /** For what is not read again. */
-  unread: 19,
+  unread: 20,
 } as const;
 
-const COLUMNS = 20;
+const COLUMNS = 21;
 
 /** Where the columns begin of the node, of its present pod and of that pod's present container. */
 export const NODE = 0;
@@ -201,6 +202,9 @@ export class SummaryRows {
     numbers[row + ROW.counterNs] = counterNs;
     numbers[row + ROW.workingSetBytes] = workingSetBytes;
     numbers[row + ROW.usageBytes] = usageBytes ?? NaN;
+    const stall = values[CONTAINER + COLUMN.memoryStall];
+    // As in `parseMemoryStall`. Most containers never wait.
+    if (isPercent(stall) && stall > 0) numbers[row + ROW.memoryStallPercent] = stall;
     this.#writePressure(CONTAINER, row);
   }
 

@@ -24,6 +24,7 @@ import {
   fillsLimit,
   isCount,
   isNewInterval,
+  isStalledPercent,
   isValidAmount,
   MAX_AMOUNT,
   MIN_RESOLUTIONS,
@@ -166,6 +167,7 @@ function sampleContainer({ autoscaler, container, view }: SampledContainer, step
   if (workingSetBytes > (memoryBytes ?? MAX_AMOUNT) || usageBytes > (memoryBytes ?? MAX_AMOUNT)) return false;
   // Absent counts are NaN, and never above another.
   if (getNumber(rows, ROW.oomKills) > getNumber(numbers, FLAT_ANCHOR.oomKills)) return false;
+  if (isStalledPercent(getNumber(rows, ROW.memoryStallPercent))) return false;
   if (elapsedMs >= computeSilenceMs(autoscaler)) return false;
   step.kind = "sample";
   step.from = getNumber(numbers, FLAT_ANCHOR.at);
@@ -277,6 +279,7 @@ function writeSample(numbers: number[], step: Step, now: number): void {
   numbers[from + FLAT_SAMPLE.usageBytes] = step.usageBytes;
   numbers[from + FLAT_SAMPLE.podUsageBytes] = step.podUsageBytes;
   numbers[from + FLAT_SAMPLE.oomKills] = NaN;
+  numbers[from + FLAT_SAMPLE.isMemoryStalled] = 0;
   writeAnchor(numbers, FLAT.anchor, { rows: step.rows, row: 0 });
 }
 

@@ -326,7 +326,8 @@ function isSettled(
   { sampling: { anchor, warming, sample }, silentSince }: AutoscalerView,
   { containerState: { endings }, now }: { readonly containerState: ContainerState; readonly now: number },
 ): boolean {
-  if (anchor === null || sample === null || warming || silentSince !== null || sample.oomKills) return false;
+  if (anchor === null || sample === null || warming || silentSince !== null) return false;
+  if (sample.oomKills || sample.isMemoryStalled === true) return false;
   return endings.every((one) => now - one.at > ENDINGS_MS);
 }
 

@@ -26,6 +26,7 @@ const POINT_V2: Point = {
   cpu: { kind: "counter", counterNs: 776932000 },
   pressure: { fullNs: 298765000, throttledNs: 297552000, largestCpuNs: null },
   oomKills: 2,
+  memoryStallPercent: 27.15,
 };
 
 /** Other pods with the same container, whose cgroups lie elsewhere. */
@@ -111,7 +112,7 @@ Deno.test("only files of tracked pods' containers are read, each once (L61)", ()
   asked.length = 0;
   reader.read([POD]);
   const pod = `kubepods/burstable/pod${UID}`;
-  const own = ["cpu.stat", "cpu.pressure", "memory.current", "memory.stat", "memory.events"];
+  const own = ["cpu.stat", "cpu.pressure", "memory.pressure", "memory.current", "memory.stat", "memory.events"];
   assertEquals(asked.sort(), [`${pod}/memory.current`, ...own.map((file) => `${pod}/${ID}/${file}`)].sort());
 });
 
@@ -126,7 +127,15 @@ Deno.test("a cgroup that has gone is the container's end: no point, and nothing 
 
 Deno.test("the files of a container that ended, or is no longer tracked, are released, and all in the end (L61)", () => {
   const pod = `kubepods/burstable/pod${UID}`;
-  const own = ["cpu.stat", "cpu.stat", "cpu.pressure", "memory.current", "memory.stat", "memory.events"];
+  const own = [
+    "cpu.stat",
+    "cpu.stat",
+    "cpu.pressure",
+    "memory.pressure",
+    "memory.current",
+    "memory.stat",
+    "memory.events",
+  ];
   const all = [`${pod}/memory.current`, ...own.map((file) => `${pod}/${ID}/${file}`)].sort();
   const released: string[] = [];
   const tree: Record<string, string> = { ...treeV2(pod, ID) };
@@ -155,6 +164,23 @@ Deno.test("the next instance of a container is found in its own cgroup, and the 
   Object.assign(tree, treeV2(`kubepods/burstable/pod${UID}`, next));
   const restarted = { ...POD, containers: [{ ...POD.containers[0], instance: `containerd://${next}` }] };
   assertEquals(points(reader.read([restarted])).map(({ instance }) => instance), [`containerd://${next}`]);
+});
+
+Deno.test("a container that never waited for memory, or of a kernel that does not say, has no share of it (L15, L61)", () => {
+  const [pod, path] = [`kubepods/burstable/pod${UID}`, `kubepods/burstable/pod${UID}/${ID}/memory.pressure`];
+  const stallOf = (text: string | null) => {
+    const { [path]: _, ...rest } = treeV2(pod, ID);
+    return points(read(text === null ? rest : { ...rest, [path]: text }, [POD]))[0]?.memoryStallPercent;
+  };
+  assertEquals(stallOf("some avg10=5.00 avg60=0.00\nfull avg10=4.10 avg60=0.00 avg300=0.00 total=9\n"), 4.1);
+  const others = [
+    null,
+    "",
+    "full avg10=0.00 avg60=0.00\n",
+    "some avg10=5.00 avg60=0.00\n",
+    "full avg10=900.00 avg60=1\n",
+  ];
+  for (const text of others) assertEquals(stallOf(text), undefined, `${text}`);
 });
 
 Deno.test("a kernel that measures neither pressure nor throttling leaves them out (L61)", () => {

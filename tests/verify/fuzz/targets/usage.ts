@@ -213,6 +213,7 @@ const cgroups = target({
       memoryStat: file("inactive_file", "total_inactive_file"),
       throttling: fc.option(file("throttled_usec", "throttled_time")),
       pressure: fc.option(number.map((total) => `full avg10=0.00 avg60=0.00 avg300=0.00 total=${total}`)),
+      memoryPressure: fc.option(number.map((mean) => `full avg10=${mean} avg60=0.00 avg300=0.00 total=0`)),
       events: fc.option(file("oom_kill")),
     }),
     fc.constantFrom<1 | 2>(1, 2),
@@ -220,6 +221,7 @@ const cgroups = target({
   check([texts, version]) {
     const numbers = parseContainer(texts, version);
     if (numbers !== null) mustBeFinite(numbers, "cgroup", { min: 0 });
+    must((numbers?.memoryStallPercent ?? 0) <= 100, "it waits for more than all of the time");
   },
 });
 
