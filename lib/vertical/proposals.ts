@@ -191,11 +191,12 @@ export function assessFields(
 }
 
 /**
- * Returns the text of `, held back 60 % of the time: demand 420m`; empty if demand equals usage, and for memory.
- * Clauses: L21.
+ * Returns the text of `, held back 60 % of the time: demand 420m` or `, and waits for memory`; empty if usage is all that
+ * is needed. Clauses: L15, L21.
  */
 export function formatHeldBack(resource: Resource, sample: Sample | null): string {
-  if (resource !== "cpu" || sample === null) return "";
+  if (sample === null) return "";
+  if (resource === "memory") return sample.isMemoryStalled === true ? ", and waits for memory" : "";
   const { heldBack, demandMillicores, cpuMillicores } = sample;
   const demand = Math.round(demandMillicores);
   if (heldBack === null || demand <= Math.round(cpuMillicores)) return "";
