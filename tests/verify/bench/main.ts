@@ -28,7 +28,7 @@ if (poll !== undefined) {
       `${poll.pollMs.toFixed(2)} ms; JSON.parse of the same bytes: ${poll.parseMs.toFixed(2)} ms\n` +
       `  ratio ${poll.ratio.toFixed(2)} (five runs ${polls.map(({ ratio }) => ratio.toFixed(2)).join(" ")}; ` +
       `goal: at most ${POLL_GOAL}); the scan alone, numbers of all pods out: ${poll.scanMs.toFixed(2)} ms, ` +
-      `ratio ${poll.scanRatio.toFixed(2)}`,
+      `ratio ${poll.scanRatio.toFixed(2)}; ${Math.round(poll.quietShare * 100)} % of the evaluations were quiet`,
   );
 }
 const quiet = measureQuiet(200);

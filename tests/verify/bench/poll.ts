@@ -1,10 +1,11 @@
 /**
  * What one node's poll costs beyond JSON.parse: bytes of a summary of 110 pods x 2 containers in, decisions out, parse
- * included. Both sides run in turns in one process; the ratio of medians counts, not the milliseconds.
+ * included, as the daemon does it: evaluations whose verdict holds are quiet. Both sides run in turns in one process; the
+ * ratio of medians counts, not the milliseconds.
  */
-import { decideSize } from "../../../lib/vertical/decide.ts";
-import type { SizeInput } from "../../../lib/model/decision.ts";
-import { NEW_POD_STATE, type PodState } from "../../../lib/model/state.ts";
+import type { TrackedPod } from "../../../lib/daemon/cluster/facts.ts";
+import type { Surroundings } from "../../../lib/daemon/cluster/observer.ts";
+import { PodController, PodStates } from "../../../lib/daemon/pods/controller.ts";
 import { SummaryReader, SummaryScanner } from "../../../lib/usage/kubelet/scan_summary.ts";
 import { container, MI, pod, policy, resizeEntry, resources, side } from "../../support/builders.ts";
 import { toUid } from "./cluster.ts";
@@ -24,7 +25,9 @@ export interface PollCost {
   /** The poll's time in that of JSON.parse, and the scan's. */
   readonly ratio: number;
   readonly scanRatio: number;
-  readonly decisions: number;
+  readonly evaluations: number;
+  /** Of all evaluations. */
+  readonly quietShare: number;
 }
 
 export function measurePoll(rounds: number): PollCost {
@@ -40,39 +43,43 @@ export function measurePoll(rounds: number): PollCost {
   // All four sides, as in the contract's example policy.
   const keys = ["cpu.requests", "cpu.limits", "memory.requests", "memory.limits"] as const;
   const sides = keys.map((key) => side(key, { cooldownMs: COOLDOWN_MS }));
-  const contenders = [policy({ containerName: "app", pollIntervalMs: POLL_MS, cooldownMs: COOLDOWN_MS, sides })];
-  const states = new Map<string, PodState>();
+  const autoscalers = [policy({ containerName: "app", pollIntervalMs: POLL_MS, cooldownMs: COOLDOWN_MS, sides })];
+  const all = pods.map((pod): TrackedPod => ({ pod, autoscalers }));
   const capacity = { cpuMillicores: 16_000, memoryBytes: 64 * 1024 * MI };
-  let decisions = 0;
+  let [now, evaluations, quiet] = [START, 0, 0];
+  const controller = new PodController({
+    clock: { now: () => now, steady: () => now, monotonic: () => performance.now() },
+    states: new PodStates(),
+    acquirePermit: () => Promise.resolve(null),
+    actuate: () => Promise.resolve({ kind: "withdrawn" }),
+    report: Object.assign(() => void evaluations++, { onQuiet: () => void (evaluations++, quiet++) }),
+    findSiblings: () => null,
+    getContext: () => NOTHING,
+    dryRun: true,
+    canDecide: () => true,
+    findCurrent: (tracked) => tracked,
+    surroundings: NO_SURROUNDINGS,
+    onError: (_, error) => {
+      throw error;
+    },
+  });
 
   function scan(body: Uint8Array) {
     const summary = reader.read(body, { tracked });
     if (summary.kind !== "summary") throw new Error(summary.message);
-    if (summary.rows === undefined) throw new Error("The scanner gave up");
-    return summary;
+    const { pods, rows } = summary;
+    if (rows === undefined) throw new Error("The scanner gave up");
+    return { pods, rows };
   }
 
   function poll(round: number, body: Uint8Array): void {
     const summary = scan(body);
-    for (const facts of pods) {
-      const usage = summary.pods.get(facts.uid);
-      if (usage === undefined) throw new Error(`Pod "${facts.uid}" is missing`);
-      const input: SizeInput = {
-        now: START + round * POLL_MS,
-        pod: facts,
-        contenders,
-        observation: { kind: "usage", usage, clockOffsetMs: 0, capacity },
-        siblings: null,
-        room: null,
-        limits: null,
-        lowersMemoryLimits: true,
-        inFlight: false,
-        dryRun: true,
-      };
-      const outcome = decideSize(states.get(facts.uid) ?? NEW_POD_STATE, input);
-      states.set(facts.uid, outcome.state);
-      decisions += outcome.decisions.length;
-    }
+    now = START + round * POLL_MS;
+    controller.evaluate(all, ({ pod }) => {
+      const usage = summary.pods.get(pod.uid);
+      if (usage === undefined) throw new Error(`Pod "${pod.uid}" is missing`);
+      return { kind: "usage", usage, clockOffsetMs: 0, capacity };
+    }, { rows: summary.rows, clockOffsetMs: 0, capacity });
     summary.pods.clear();
   }
 
@@ -96,9 +103,19 @@ export function measurePoll(rounds: number): PollCost {
     pollMs: median(warm.map(({ pollMs }) => pollMs)),
     ratio: median(warm.map(({ parseMs, pollMs }) => pollMs / parseMs)),
     scanRatio: median(warm.map(({ parseMs, scanMs }) => scanMs / parseMs)),
-    decisions,
+    evaluations,
+    quietShare: quiet / evaluations,
   };
 }
+
+const NOTHING = {};
+
+const NO_SURROUNDINGS: Surroundings = {
+  headroom: { find: () => null, reserve() {}, confirm() {}, release() {} },
+  disruptions: { find: () => undefined, reserve() {}, settle() {} },
+  findLimits: () => null,
+  lowersMemoryLimits: () => true,
+};
 
 function newPod(index: number) {
   const size = resources({
