@@ -4,7 +4,7 @@
  * reports resizes as carried out, since the kubelets of this bench talk to no API server.
  */
 import type { JsonObject } from "../../../lib/embedded/json.ts";
-import type { Pod } from "../../../lib/api/kubernetes.ts";
+import type { Container, Pod } from "../../../lib/api/kubernetes.ts";
 import { toNode, toNodeStatus } from "../../../lib/embedded/kubelet/register.ts";
 import { createObjectsClient, type ObjectsClient } from "../../../lib/embedded/objects_client.ts";
 import { ADMIN } from "../../support/embedded/access.ts";
@@ -69,8 +69,14 @@ function carryOutResizes({ store }: EmbeddedApiServer, client: ObjectsClient): v
     const before = previous?.object["metadata"] as Pod["metadata"];
     if (kind !== "MODIFIED" || metadata?.generation === before?.generation) return;
     const observedGeneration = metadata?.generation ?? 0;
-    const containers = spec?.containers ?? [];
-    const [total] = containers;
+    const status = object["status"] as Pod["status"];
+    const [total] = spec?.containers ?? [];
+    /** The list is replaced as a whole. */
+    const withSizes = (toSizes: (resources: Container["resources"]) => JsonObject) =>
+      (status?.containerStatuses ?? []).map((one) => {
+        const container = spec?.containers.find(({ name }) => name === one.name);
+        return { ...one, ...toSizes(container?.resources) };
+      });
     const patch = (status: unknown) =>
       client.patch(`/api/v1/namespaces/${metadata?.namespace}/pods/${metadata?.name}/status`, "strategic", {
         status,
@@ -80,13 +86,16 @@ function carryOutResizes({ store }: EmbeddedApiServer, client: ObjectsClient): v
         observedGeneration,
         allocatedResources: total?.resources?.requests,
         conditions: [{ type: "PodResizeInProgress", status: "True", observedGeneration }],
-        containerStatuses: containers.map(({ name, resources }) => ({ name, allocatedResources: resources?.requests })),
+        containerStatuses: withSizes((resources) => ({ allocatedResources: resources?.requests as JsonObject })),
       });
     const end = () =>
       patch({
         resources: total?.resources,
         conditions: [{ $patch: "delete", type: "PodResizeInProgress" }],
-        containerStatuses: containers.map(({ name, resources }) => ({ name, resources })),
+        containerStatuses: withSizes((resources) => ({
+          allocatedResources: resources?.requests as JsonObject,
+          resources: resources as JsonObject,
+        })),
       });
     void systemClock.sleep(BEGIN_MS).then(begin).then(() => systemClock.sleep(CARRY_OUT_MS)).then(end);
   }, null);
