@@ -65,7 +65,14 @@ interface ControllersOptions {
   readonly term: Pick<Term, "isLeading"> | null;
 }
 
-const NO_STATUS_WRITER = { findLast: () => null, write: () => null, settle: async () => {}, isIdle: true, forget() {} };
+const NO_STATUS_WRITER = {
+  findLast: () => null,
+  write: () => null,
+  getDueAtMs: () => 0,
+  settle: async () => {},
+  isIdle: true,
+  forget() {},
+};
 
 /** Returns the controllers; nothing runs before `run` is called. */
 export function createControllers(options: ControllersOptions): Runnable {

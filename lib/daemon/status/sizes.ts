@@ -182,19 +182,15 @@ export class PublishedSizes {
 
   *#listSizes(autoscaler: Autoscaler, pods: Iterable<PodFacts>): Generator<readonly ContainerSize[]> {
     for (const pod of pods) {
-      yield listContainers(autoscaler, pod).flatMap((name) => this.#sizeOf(autoscaler, pod, name));
+      const sizes: ContainerSize[] = [];
+      for (const name of listContainers(autoscaler, pod)) {
+        const container = findContainer(pod, name);
+        if (container === null) continue;
+        const waiting = this.#findWaiting(autoscaler, pod, name);
+        const current = getCurrentSize(pod, container);
+        sizes.push({ name, current, wanted: waiting?.wanted ?? null, waiting: waiting?.reason ?? null });
+      }
+      yield sizes;
     }
-  }
-
-  #sizeOf(autoscaler: Autoscaler, pod: PodFacts, name: string): readonly ContainerSize[] {
-    const container = findContainer(pod, name);
-    if (container === null) return [];
-    const waiting = this.#findWaiting(autoscaler, pod, name);
-    return [{
-      name,
-      current: getCurrentSize(pod, container),
-      wanted: waiting?.wanted ?? null,
-      waiting: waiting?.reason ?? null,
-    }];
   }
 }

@@ -41,7 +41,10 @@ export interface StatusSweepOptions {
   readonly canReport: (autoscaler: AutoscalerFacts) => boolean;
   /** Returns the stale resource of a namespace; `null` = none. */
   readonly findStale?: (namespace: string) => string | null;
-  readonly writer: Pick<StatusWriter<AutoscalerStatus>, "findLast" | "write" | "settle" | "isIdle" | "forget">;
+  readonly writer: Pick<
+    StatusWriter<AutoscalerStatus>,
+    "findLast" | "write" | "getDueAtMs" | "settle" | "isIdle" | "forget"
+  >;
   readonly listeners: readonly StatusListener[];
   readonly onTrouble: OnFailure;
 }
@@ -130,9 +133,13 @@ export class StatusSweep {
     }
     const writing = isOurs?.(autoscaler) === false ? null : writer.write(toStatusToWrite(computed), context);
     if (writing === null) return null;
+    if (writing === "later") {
+      memory.lookAtMs = Math.min(memory.lookAtMs, writer.getDueAtMs(autoscaler.uid));
+      return null;
+    }
     // The next sweep finds out whether it was written.
     memory.seen = null;
-    return writing === "later" ? null : writing;
+    return writing;
   }
 
   /**

@@ -94,6 +94,7 @@ export class StatusWriter<Status extends object> {
     if (memory.isWriting) return "later";
     const due = this.#decideWhen(wanted, { memory, sweep });
     if (due !== "now") return due;
+    memory.dueAtMs = 0;
     memory.isWriting = true;
     const writing = this.#send(wanted, { memory, sweep }).finally(() => {
       memory.isWriting = false;
@@ -101,6 +102,11 @@ export class StatusWriter<Status extends object> {
     });
     this.#pending.add(writing);
     return writing;
+  }
+
+  /** Returns the monotonic ms before which no status of the object is sent; a status that differs more may be sent sooner. */
+  getDueAtMs(uid: string): number {
+    return this.#memory.get(uid)?.dueAtMs ?? 0;
   }
 
   /** Returns whether no write waits or is under way. */
@@ -118,22 +124,28 @@ export class StatusWriter<Status extends object> {
     { memory, sweep }: Writing<Status>,
   ): "now" | "later" | null {
     const nowMs = this.#options.clock.monotonic();
-    if (nowMs < memory.retryAtMs) return "later";
+    const later = (dueAtMs: number) => {
+      memory.dueAtMs = dueAtMs;
+      return "later" as const;
+    };
+    if (nowMs < memory.retryAtMs) return later(memory.retryAtMs);
     const { written } = memory;
     if (written === null) return isDeepEqual(status, object.status, true) ? null : "now";
     const sinceMs = nowMs - written.atMs;
     // A stale watch shows nothing new, not even our own write.
     const isShown = !isStale && sinceMs >= (isShared ? SHARED_LAG_MS : WATCH_LAG_MS);
     const isOverwritten = (isShown || isShared) && !isSameButTimes(object.status, written.stored);
-    if (isShared && isOverwritten && !isSameButTimes(status, object.status)) return isShown ? "now" : "later";
+    if (isShared && isOverwritten && !isSameButTimes(status, object.status)) {
+      return isShown ? "now" : later(written.atMs + SHARED_LAG_MS);
+    }
     if (isShown && isOverwritten) {
       if (isSameButTimes(status, object.status)) return null;
       const overwritten = { autoscaler: object, ours: status, theirs: object.status, writtenAtMs: written.atMs };
       return this.#rivalry.mayWrite(overwritten) ? "now" : null;
     }
     if (isDeepEqual(status, written.sent, true)) return null;
-    const change = { before: written.sent, after: status, sinceMs };
-    return sweep.isLast || this.#pauses.isOver(object.uid, change) ? "now" : "later";
+    const pauseMs = sweep.isLast ? 0 : this.#pauses.begin(object.uid, { before: written.sent, after: status, sinceMs });
+    return sinceMs >= pauseMs ? "now" : later(written.atMs + pauseMs);
   }
 
   async #send({ object, status }: StatusToWrite<Status>, { memory, sweep }: Writing<Status>): Promise<void> {
@@ -191,7 +203,7 @@ export class StatusWriter<Status extends object> {
   }
 
   #remember(uid: string): WriterState<Status> {
-    const memory = this.#memory.get(uid) ?? { written: null, isWriting: false, retryAtMs: 0, failures: 0 };
+    const memory = this.#memory.get(uid) ?? { written: null, isWriting: false, retryAtMs: 0, dueAtMs: 0, failures: 0 };
     this.#memory.set(uid, memory);
     return memory;
   }
@@ -234,6 +246,8 @@ interface WriterState<Status> {
   /** A write waits or is under way. */
   isWriting: boolean;
   retryAtMs: number;
+  /** See getDueAtMs. */
+  dueAtMs: number;
   failures: number;
 }
 
@@ -382,15 +396,17 @@ class StatusPauses {
     this.#words.delete(uid);
   }
 
-  /** Returns whether the change may be written now. After a change of text alone, the next one waits longer. */
-  isOver(uid: string, { before, after, sinceMs }: StatusChange): boolean {
-    if (sinceMs < MIN_PAUSE_MS) return false;
-    if (!isTextOnlyChange(before, after)) return true;
+  /**
+   * Returns how long after the last write the change may be written, in ms. If that time has come, it is taken for
+   * written: after a change of text alone the next one waits longer.
+   */
+  begin(uid: string, { before, after, sinceMs }: StatusChange): number {
+    if (sinceMs < MIN_PAUSE_MS || !isTextOnlyChange(before, after)) return MIN_PAUSE_MS;
     const pauseMs = this.#words.get(uid) ?? MIN_PAUSE_MS;
-    if (sinceMs < pauseMs) return false;
+    if (sinceMs < pauseMs) return pauseMs;
     if (sinceMs >= PAUSES_UNTIL_RESET * pauseMs) this.#words.delete(uid);
     else this.#words.set(uid, Math.min(2 * pauseMs, MAX_PAUSE_MS));
-    return true;
+    return pauseMs;
   }
 }
 

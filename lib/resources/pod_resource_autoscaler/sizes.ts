@@ -134,9 +134,11 @@ const EXACT = { cpu: 1, memory: 1 } as typeof RESIZE_UNIT;
 
 function computeRankedSize(sizes: readonly Resources[], rank: (count: number) => number): Resources {
   const found: Record<string, number | null> = {};
+  const amounts = new Float64Array(sizes.length);
   for (const key of RESOURCE_FIELDS) {
-    const amounts = sizes.flatMap((size) => size[key] ?? []).sort((a, b) => a - b);
-    found[key] = amounts.length * 2 <= sizes.length ? null : amounts[rank(amounts.length)] ?? null;
+    let count = 0;
+    for (const { [key]: amount } of sizes) if (amount !== null) amounts[count++] = amount;
+    found[key] = count * 2 <= sizes.length ? null : amounts.subarray(0, count).sort()[rank(count)] ?? null;
   }
   return found as Resources;
 }
