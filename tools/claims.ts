@@ -4,8 +4,8 @@
  */
 import { systemClock } from "../lib/runtime/clock.ts";
 
-/** `shared`: beside others; `spare`: beside others too, with the spare node for itself; `alone`: beside no other. */
-export type Place = "shared" | "spare" | "alone";
+/** `shared`: beside others; `spare`, `cgroup2`: beside others too, with that node for itself; `alone`: beside no other. */
+export type Place = "shared" | "spare" | "cgroup2" | "alone";
 
 export interface Claim {
   /** The scenario's, for the line that says how long it ran. */
@@ -33,8 +33,8 @@ export interface ClaimDeskOptions {
 }
 
 /**
- * Those of the waiting claims that may begin now, beside the running ones. First go those for the spare node, one after
- * the other, as they last longest, then the largest, as they are the hardest to find room for; those that have to be alone
+ * Those of the waiting claims that may begin now, beside the running ones. First go those with a node for themselves,
+ * one after the other, as they last longest, then the largest, as they are the hardest to find room for; those that have to be alone
  * go when no other waits.
  */
 export function admit(
@@ -53,10 +53,14 @@ export function admit(
 }
 
 /** Above what any node has. */
-const SPARE_RANK = 1e9;
+const OWN_NODE_RANK = 1e9;
+
+function hasOwnNode(place: Place): boolean {
+  return place === "spare" || place === "cgroup2";
+}
 
 function rank({ place, millicores }: Claim): number {
-  return place === "spare" ? SPARE_RANK : millicores;
+  return hasOwnNode(place) ? OWN_NODE_RANK : millicores;
 }
 
 function fits(
@@ -64,7 +68,7 @@ function fits(
   { beside, capacity }: { readonly beside: readonly Claim[]; readonly capacity: Capacity },
 ): boolean {
   if (beside.length >= capacity.scenarios) return false;
-  if (place === "spare") return !beside.some((other) => other.place === "spare");
+  if (hasOwnNode(place)) return !beside.some((other) => other.place === place);
   const shared = beside.filter((other) => other.place === "shared");
   return shared.reduce((sum, other) => sum + other.millicores, millicores) <= capacity.millicores;
 }

@@ -15,6 +15,15 @@ const CASES: Readonly<
     waiting: ["800", "spare", "200"],
     begins: ["spare", "800", "200"],
   },
+  "those for the node with cgroup v2 first, too": {
+    waiting: ["800", "cgroup2", "spare"],
+    begins: ["cgroup2", "spare", "800"],
+  },
+  "those for the node with cgroup v2 one at a time, whoever has the spare one": {
+    running: ["cgroup2"],
+    waiting: ["cgroup2", "spare"],
+    begins: ["spare"],
+  },
   "those for the spare node one at a time": { running: ["spare"], waiting: ["spare", "900"], begins: ["900"] },
   "those that have to be alone after all others": { waiting: ["alone", "100"], begins: ["100"] },
   "those that have to be alone not beside others": { running: ["0"], waiting: ["alone"], begins: [] },
@@ -54,7 +63,7 @@ Deno.test("openClaimDesk() answers a claim once it may begin, and says for which
 });
 
 function toClaim(name: string): Claim {
-  return name === "alone" || name === "spare"
+  return name === "alone" || name === "spare" || name === "cgroup2"
     ? { name, place: name, millicores: 700 }
     : { name, place: "shared", millicores: Number(name) };
 }

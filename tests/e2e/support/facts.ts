@@ -5,9 +5,9 @@ import { hasKeda } from "./keda.ts";
 import { hasPrometheusAdapter } from "./prometheus_adapter.ts";
 import { hasProgram, kubectlJson, kubectlRaw, tryKubectl } from "./kubectl.ts";
 import type { List, Metadata, NodeJson, PodJson } from "./objects.ts";
-import { readFreeMillicores } from "./room.ts";
+import { isOfCgroup2, readFreeMillicores } from "./room.ts";
 import { waitUntil } from "./wait.ts";
-import { loadImage } from "./workloads.ts";
+import { loadImage, ON_CGROUP2 } from "./workloads.ts";
 
 /** Does a kubelet's serving certificate verify against the cluster's CA, or is it of its own making? */
 export type KubeletCertificate = "signed" | "self-signed";
@@ -25,6 +25,10 @@ export interface Facts {
   readonly hasPodfitImage: boolean;
   readonly kubelet: KubeletCertificate | "unreachable";
   readonly spare?: SpareNode;
+  /** The name of a node with cgroup version 2 that takes only pods that name it: see `tests/cluster/guest/node`. */
+  readonly cgroup2?: string;
+  /** Whether its kubelet has the feature gate MemoryQoS. */
+  readonly hasMemoryQos?: boolean;
   readonly nodes: number;
   readonly freePods: number;
   readonly freeMillicores: number;
@@ -53,25 +57,30 @@ export async function fetchFacts(): Promise<Facts> {
   const usable = nodes.filter(({ status }) =>
     status.conditions?.some(({ type, status }) => type === "Ready" && status === "True")
   );
-  const ready = usable.filter(({ spec }) => spec.taints === undefined);
-  const spare = usable.find(({ spec }) => spec.taints?.some(({ key }) => key === SPARE));
+  const ready = usable.filter((node) => ON_CGROUP2 ? isOfCgroup2(node) : node.spec.taints === undefined);
+  const spare = ON_CGROUP2 ? undefined : usable.find(({ spec }) => spec.taints?.some(({ key }) => key === SPARE));
+  const cgroup2 = usable.find(isOfCgroup2);
   const names = ready.flatMap(({ status }) => status.images ?? []).flatMap(({ names }) => names ?? []);
   const free = ready.map((node) => readFreeMillicores(node, pods));
   return {
     // An image that is named can be pulled, or else fails where one sees it.
     hasLoadImage: Deno.env.has("E2E_LOAD_IMAGE") || names.includes(loadImage()),
-    hasPodfitImage: names.includes(PODFIT_IMAGE) && await hasProgram("helm"),
+    hasPodfitImage: !ON_CGROUP2 && names.includes(PODFIT_IMAGE) && await hasProgram("helm"),
     kubelet: await fetchKubeletCertificate(ready[0]),
     ...(spare === undefined
       ? {}
       : { spare: { name: spare.metadata.name, kubelet: await fetchKubeletCertificate(spare) } }),
+    ...(cgroup2 === undefined ? {} : {
+      cgroup2: cgroup2.metadata.name,
+      hasMemoryQos: await hasMemoryQos(cgroup2.metadata.name),
+    }),
     nodes: ready.length,
     freePods: ready.reduce((sum, { status }) => sum + Number(status.allocatable.pods), 0) - pods.length,
     freeMillicores: Math.max(0, ...free),
     hasMetricsServer: metrics.code === 0,
     hasKeda: await hasKeda(),
     hasPrometheusAdapter: await hasPrometheusAdapter(),
-    hasCgroups: await findCgroups(),
+    hasCgroups: !ON_CGROUP2 && await findCgroups(),
     minorVersion: `${major}.${minor}`,
   };
 }
@@ -130,4 +139,13 @@ async function readClusterCa(): Promise<string[]> {
   const { "certificate-authority": path, "certificate-authority-data": encoded } = clusters[0]?.cluster ?? {};
   if (encoded !== undefined) return [atob(encoded)];
   return path === undefined ? [] : [await Deno.readTextFile(path)];
+}
+
+interface KubeletConfig {
+  readonly kubeletconfig: { readonly featureGates?: Readonly<Record<string, boolean>> };
+}
+
+async function hasMemoryQos(node: string): Promise<boolean> {
+  const config = JSON.parse(await kubectlRaw(`/api/v1/nodes/${node}/proxy/configz`)) as KubeletConfig;
+  return config.kubeletconfig.featureGates?.["MemoryQoS"] === true;
 }

@@ -9,7 +9,7 @@ import { createNamespace } from "./cluster.ts";
 import { EMBEDDED_FACTS, openEmbeddedCluster } from "./embedded_cluster.ts";
 import { type Facts, fetchFacts, type KubeletCertificate } from "./facts.ts";
 import { openRealCluster } from "./real_cluster.ts";
-import { loadImage } from "./workloads.ts";
+import { loadImage, ON_CGROUP2 } from "./workloads.ts";
 import { waitForRoom } from "./room.ts";
 
 export interface Needs {
@@ -18,8 +18,13 @@ export interface Needs {
   readonly images?: "load";
   /** The image of `deno task image`, and helm. */
   readonly podfitImage?: true;
-  /** No other scenario may use the node, because it is full or differs: the spare one, or else it runs alone. */
-  readonly node?: "own";
+  /**
+   * `own`: no other scenario may use the node, because it is full or differs: the spare one, or else it runs alone.
+   * `cgroup2`: one with cgroup version 2, for itself.
+   */
+  readonly node?: "own" | "cgroup2";
+  /** The kubelet of that node has the feature gate MemoryQoS. */
+  readonly memoryQos?: true;
   /** The certificate that the kubelets of its pods have to serve with. */
   readonly kubelet?: KubeletCertificate;
   readonly nodes?: number;
@@ -41,7 +46,7 @@ export interface Needs {
 export interface ScenarioContext {
   /** Fresh, and deleted at the end. */
   readonly namespace: string;
-  /** The spare node, where the scenario needs one of its own and there is one: its pods have to name it. */
+  /** The node that the scenario has for itself, where there is one: its pods have to name it. */
   readonly nodeName: string | null;
 }
 
@@ -64,8 +69,9 @@ export function scenario(name: string, { needs = {}, realOnly, run }: Scenario):
 
 async function runWithShare(name: string, { needs = {}, run }: Pick<Scenario, "needs" | "run">): Promise<void> {
   const { alone = false, freeMillicores: millicores = 0, node } = needs;
-  const nodeName = node === "own" ? facts?.spare?.name ?? null : null;
-  const place = nodeName !== null ? "spare" : alone || node === "own" ? "alone" : "shared";
+  const nodeName = node === undefined ? null : (node === "own" ? facts?.spare?.name : facts?.cgroup2) ?? null;
+  const own = node === "own" ? "spare" : ON_CGROUP2 ? "alone" : "cgroup2";
+  const place = nodeName !== null ? own : alone || node === "own" ? "alone" : "shared";
   await using _share = await claimShare({ name, place, millicores });
   await runInNamespace(name, { nodeName, run });
 }
@@ -111,6 +117,12 @@ async function readFacts(): Promise<Facts | null> {
 /** What the cluster lacks, in words; `null` = nothing. */
 function findLack(needs: Needs): string | null {
   if (facts === null) return "needs a cluster: KUBECONFIG is not set";
+  if (needs.node === "cgroup2" && facts.cgroup2 === undefined) {
+    return "needs a node with cgroup v2: CGROUP2_NODES=1 tests/cluster/up";
+  }
+  if (needs.memoryQos === true && facts.hasMemoryQos !== true) {
+    return "needs a node with MemoryQoS: FEATURE_GATES=MemoryQoS=true CGROUP2_NODES=1 tests/cluster/up";
+  }
   if (needs.images === "load" && !facts.hasLoadImage) {
     return `needs image "${loadImage()}" on a node, or E2E_LOAD_IMAGE`;
   }

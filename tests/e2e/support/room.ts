@@ -6,13 +6,20 @@ import { parseAmount } from "../../../lib/units/quantity.ts";
 import { find, waitFor } from "./cluster.ts";
 import type { List, NodeJson, PodJson } from "./objects.ts";
 import { toResources } from "./patches.ts";
+import { CGROUP2, ON_CGROUP2 } from "./workloads.ts";
 
-/** The node with the most room for CPU requests. */
+/** The node with the most room for CPU requests, among those that scenarios run on. */
 export async function findRoomyNode(): Promise<string> {
   const [nodes, pods] = await Promise.all([readNodes(), readActivePods()]);
-  const [roomiest] = nodes.toSorted((a, b) => readFreeMillicores(b, pods) - readFreeMillicores(a, pods));
+  const candidates = nodes.filter((node) => isOfCgroup2(node) === ON_CGROUP2);
+  const [roomiest] = candidates.toSorted((a, b) => readFreeMillicores(b, pods) - readFreeMillicores(a, pods));
   if (roomiest === undefined) throw new Error("Cannot find a node: there is none");
   return roomiest.metadata.name;
+}
+
+/** Whether it is one that `tests/cluster/guest/node` has started. */
+export function isOfCgroup2({ spec }: NodeJson): boolean {
+  return spec.taints?.some(({ key }) => key === CGROUP2) ?? false;
 }
 
 /** Waits until no pod is or will be on its way out, which would make room later; then the CPU request that a node has left. */

@@ -57,6 +57,14 @@ export function autoscaler(name: string, spec: Readonly<Record<string, unknown>>
   return { apiVersion: "keda.kedify.io/v1alpha1", kind: "PodResourceAutoscaler", metadata: { name }, spec };
 }
 
+/** Taint and label of nodes with cgroup version 2: see `tests/cluster/guest/node`. */
+export const CGROUP2 = "podfit.dev/cgroup2";
+/** All pods go to such a node, in `deno task e2e:cgroup2`. */
+export const ON_CGROUP2 = Deno.env.get("E2E_CGROUP2") === "1";
+const PLACE = ON_CGROUP2
+  ? { nodeSelector: { [CGROUP2]: "" }, tolerations: [{ key: CGROUP2, operator: "Exists" }] }
+  : {};
+
 /** The load image as this cluster knows it. */
 export function loadImage(): string {
   return Deno.env.get("E2E_LOAD_IMAGE") ?? "localhost/load:1";
@@ -76,6 +84,7 @@ function template(name: string, { containers = [{}], sidecars = [], labels, anno
     spec: {
       terminationGracePeriodSeconds: 1,
       automountServiceAccountToken: false,
+      ...PLACE,
       containers: containers.map(container),
       ...(sidecars.length === 0 ? {} : {
         initContainers: sidecars.map((sidecar) => ({ ...container(sidecar), restartPolicy: "Always" })),
