@@ -50,7 +50,7 @@ Deno.test("decideSize() takes memory that is waited for as next to its limit fro
   const story = newStory();
   story.use({ memory: 192 * MI, stall: 10 }).poll();
   assertEquals(limits(story), [320], "one sample, below the threshold");
-  assertEquals(story.requests[0]?.why, "memory.limits at 75 %, and waits for memory, capped by step");
+  assertEquals(story.requests[0]?.why, "memory.limits at 75 %, and waits for memory");
   story.poll(3);
   story.use({ memory: 240 * MI, stall: 60 });
   story.poll(3);
