@@ -307,7 +307,7 @@ function assertMany(counts: ReadonlyMap<string, number>, least: Readonly<Record<
   }
 }
 
-Deno.test("a quiet evaluation comes to the state and the verdict of decideSize(), on any course", () => {
+Deno.test("a quiet evaluation comes to the state and the verdict of decideSize(), on any course (L15)", () => {
   const counts = new Map<string, number>();
   for (let seed = 1; seed <= 250; seed++) {
     const course = new Course(seed);
