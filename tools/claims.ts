@@ -34,8 +34,8 @@ export interface ClaimDeskOptions {
 
 /**
  * Those of the waiting claims that may begin now, beside the running ones. First go those with a node for themselves,
- * one after the other, as they last longest, then the largest, as they are the hardest to find room for; those that have to be alone
- * go when no other waits.
+ * one after the other, as they last longest, then the largest, as they are the hardest to find room for; those that have
+ * to be alone go when no other waits.
  */
 export function admit(
   waiting: readonly Claim[],

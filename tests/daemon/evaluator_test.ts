@@ -5,22 +5,15 @@ import type { Siblings } from "../../lib/model/pod.ts";
 import type { Answer, ResizeRequest } from "../../lib/model/resize_request.ts";
 import type { AcquirePermit, ResizePermit } from "../../lib/daemon/permits.ts";
 import { PodController, PodStates } from "../../lib/daemon/pods/controller.ts";
-import type { Surroundings } from "../../lib/daemon/cluster/observer.ts";
 import type { TrackedPod } from "../../lib/daemon/cluster/facts.ts";
 import { container, pod, point, policy, SECOND, SIZE, START, usage } from "../support/builders.ts";
+import { NO_SURROUNDINGS } from "../support/evaluations.ts";
 import { settleEventLoop, VirtualClock } from "../support/virtual_clock.ts";
 
 const BUSY: TrackedPod = { pod: pod({ uid: "busy" }), autoscalers: [policy()] };
 const OTHER: TrackedPod = { pod: pod({ uid: "other", name: "web-2" }), autoscalers: [policy()] };
 const ACCEPTED: Answer = { kind: "accepted", generation: 2 };
 const CHANGED = { kind: "changed" } as const;
-
-const NO_SURROUNDINGS: Surroundings = {
-  headroom: { find: () => null, reserve() {}, confirm() {}, release() {} },
-  disruptions: { find: () => undefined, reserve() {}, settle() {} },
-  findLimits: () => null,
-  lowersMemoryLimits: () => true,
-};
 
 function newTurn(isLate = false): ResizePermit {
   return { isLate, report() {}, refund() {}, [Symbol.dispose]() {} };

@@ -9,6 +9,7 @@ import { WaitingContainers } from "../../lib/daemon/status/sizes.ts";
 import type { Observation } from "../../lib/model/decision.ts";
 import { createLog, type LogLevel } from "../../lib/runtime/log.ts";
 import { MI, pod, point, policy, resizeEntry, SECOND, side, START, usage } from "../support/builders.ts";
+import { NO_SURROUNDINGS } from "../support/evaluations.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
 
 const WEB: TrackedPod = {
@@ -62,12 +63,7 @@ class Desk {
       dryRun: false,
       canDecide: () => true,
       findCurrent: () => this.tracked,
-      surroundings: {
-        headroom: { find: () => null, reserve() {}, confirm() {}, release() {} },
-        disruptions: { find: () => undefined, reserve() {}, settle() {} },
-        findLimits: () => null,
-        lowersMemoryLimits: () => true,
-      },
+      surroundings: NO_SURROUNDINGS,
       onError: (_, error) => this.errors.push(error),
     });
   }

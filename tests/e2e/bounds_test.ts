@@ -3,6 +3,7 @@
  * or min, and a side at its bound rests and says so.
  */
 import { assert, assertEquals } from "#assert";
+import { QUICK_TIMES } from "./support/autoscalers.ts";
 import { applyManifests, type PodRef, setLoad, waitFor } from "./support/cluster.ts";
 import { findPod, waitForActual } from "./support/pods.ts";
 import { scenario } from "./support/needs.ts";
@@ -12,13 +13,7 @@ import { autoscaler, deployment } from "./support/workloads.ts";
 
 const MI = 1024 ** 2;
 /** The letter: memory may go down as soon as it is low. */
-const TIMES = {
-  pollInterval: "5s",
-  consecutiveSamples: 1,
-  cooldown: "5s",
-  delay: "0s",
-  scaleDown: { window: "0s" },
-};
+const TIMES = { ...QUICK_TIMES, scaleDown: { window: "0s" } };
 const THRESHOLDS = { scaleUpThreshold: 80, scaleDownThreshold: 50, targetUtilization: 70 };
 
 scenario("C33 C53 step, stepPercent, min and max hold at every action, up and back down", {

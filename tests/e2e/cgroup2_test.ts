@@ -3,7 +3,7 @@
  * its kernel measures is what podfit decides by. The kubelet is that node's own; see `tests/cluster/guest/node`.
  */
 import { assert, assertEquals, assertMatch } from "#assert";
-import { waitForConditions } from "./support/autoscalers.ts";
+import { QUICK_TIMES, waitForConditions } from "./support/autoscalers.ts";
 import { applyManifests, type PodRef, readEvents, readLimits, readPod, setLoad, waitFor } from "./support/cluster.ts";
 import { kubectl, kubectlRaw, readKubeconfigFolder, runProgram } from "./support/kubectl.ts";
 import { scenario } from "./support/needs.ts";
@@ -20,13 +20,7 @@ const MI = 1024 ** 2;
 const NODE = new URL("../cluster/guest/node", import.meta.url).pathname;
 const REAL_ONLY = "it is about the kernel of a node";
 /** Memory may go down as soon as it is low. */
-const TIMES = {
-  pollInterval: "5s",
-  consecutiveSamples: 1,
-  cooldown: "5s",
-  delay: "0s",
-  scaleDown: { window: "0s" },
-};
+const TIMES = { ...QUICK_TIMES, scaleDown: { window: "0s" } };
 const CPU = {
   requests: { scaleUpThreshold: 80, scaleDownThreshold: 20, targetUtilization: 60 },
   limits: { scaleUpThreshold: 90, scaleDownThreshold: 10, targetUtilization: 55 },

@@ -3,6 +3,7 @@
  * comes down only to a margin above what is in use, page cache included (C46), for a kubelet refuses less.
  */
 import { assert, assertEquals, assertStringIncludes } from "#assert";
+import { QUICK_TIMES } from "./support/autoscalers.ts";
 import { assertAccountsAgree } from "./support/accounts.ts";
 import { applyManifests, type PodRef, readEvents, readLimits, readPod, setLoad, waitFor } from "./support/cluster.ts";
 import { findPod, readRun, waitForActual } from "./support/pods.ts";
@@ -13,13 +14,7 @@ import { autoscaler, deployment } from "./support/workloads.ts";
 
 const MI = 1024 ** 2;
 /** The letter: memory may go down as soon as it is low. */
-const TIMES = {
-  pollInterval: "5s",
-  consecutiveSamples: 1,
-  cooldown: "5s",
-  delay: "0s",
-  scaleDown: { window: "0s" },
-};
+const TIMES = { ...QUICK_TIMES, scaleDown: { window: "0s" } };
 const THRESHOLDS = { scaleUpThreshold: 80, scaleDownThreshold: 40, targetUtilization: 60 };
 
 scenario("C30 C33 C40 C45 C46 C50 C52 memory follows usage up and down in place", {

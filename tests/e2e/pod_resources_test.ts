@@ -1,7 +1,7 @@
 /** A pod with `spec.resources`: its containers are resized within it, and never beyond. */
 import { assert, assertEquals } from "#assert";
 import { readSum } from "./support/accounts.ts";
-import { waitForConditions } from "./support/autoscalers.ts";
+import { QUICK_TIMES, waitForConditions } from "./support/autoscalers.ts";
 import { applyManifests, readEvents, readPod, setLoad } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";
 import { readActualSize } from "./support/patches.ts";
@@ -32,13 +32,7 @@ scenario("L36 C35 L53 containers grow within the resources of their pod, and pod
       autoscaler("web", {
         selector: { matchLabels: { app: "web" } },
         containerName: "main",
-        policy: {
-          pollInterval: "5s",
-          consecutiveSamples: 1,
-          cooldown: "5s",
-          delay: "0s",
-          cpu: { requests: SIDE, limits: SIDE },
-        },
+        policy: { ...QUICK_TIMES, cpu: { requests: SIDE, limits: SIDE } },
       }),
     ]);
     await setLoad(web, { cpuMillicores: 230 });

@@ -3,6 +3,7 @@
  * a pod whose sides move together stays Guaranteed and is resized.
  */
 import { assert, assertEquals, assertMatch } from "#assert";
+import { QUICK_TIMES } from "./support/autoscalers.ts";
 import { assertAccountsAgree, readSum } from "./support/accounts.ts";
 import { applyManifests, type PodRef, readEvents, readPod, setLoad, waitFor } from "./support/cluster.ts";
 import { findPod } from "./support/pods.ts";
@@ -12,7 +13,6 @@ import { type Podfit, startPodfit } from "./support/podfit.ts";
 import { isBlocked, waitForBlocked } from "./support/blocks.ts";
 import { autoscaler, deployment } from "./support/workloads.ts";
 
-const TIMES = { pollInterval: "5s", consecutiveSamples: 1, cooldown: "5s", delay: "0s" };
 const THRESHOLDS = { scaleUpThreshold: 80, scaleDownThreshold: 40, targetUtilization: 60 };
 const EVENT = "PodResourceAutoscalerQoSInvariantBlocked";
 const SIZE = { cpu: "100m", memory: "64Mi" };
@@ -32,7 +32,7 @@ scenario("C35 C53 a Guaranteed pod is never made Burstable, and one that stays s
       autoscaler(name, {
         target: { kind: "deployment", name },
         containerName: "main",
-        policy: { ...TIMES, ...sides },
+        policy: { ...QUICK_TIMES, ...sides },
       }),
     ]);
     await applyManifests(namespace, manifests);
@@ -83,7 +83,7 @@ async function assertBlocked(podfit: Podfit, pod: PodRef, name: "idle" | "full")
 /** Wider than the document's, in which the noise of a busy machine would not rest. */
 const REQUESTS = { scaleUpThreshold: 85, scaleDownThreshold: 35, targetUtilization: 55 };
 const LIMITS = { scaleUpThreshold: 90, scaleDownThreshold: 45, targetUtilization: 65 };
-const QUICK = { ...TIMES, consecutiveSamples: 2 };
+const QUICK = { ...QUICK_TIMES, consecutiveSamples: 2 };
 
 scenario("L35 C35 the request and the limit of a Guaranteed pod move as one, up and down, and come to rest", {
   // Each sample counts to the millicore: other scenarios would be seen in it.

@@ -5,7 +5,7 @@
 import { assert, assertEquals } from "#assert";
 import { assertAccountsAgree, readSum } from "./support/accounts.ts";
 import { createAccount, LIMITS, without } from "./support/accounts_of_podfit.ts";
-import { waitForConditions } from "./support/autoscalers.ts";
+import { QUICK_TIMES, waitForConditions } from "./support/autoscalers.ts";
 import { applyManifests, setLoad } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";
 import type { Podfit } from "./support/podfit.ts";
@@ -19,13 +19,7 @@ import { autoscaler, type LoadContainer, pod } from "./support/workloads.ts";
 
 const MI = 1024 ** 2;
 /** The letter: memory may go down as soon as it is low. */
-const TIMES = {
-  pollInterval: "5s",
-  consecutiveSamples: 1,
-  cooldown: "5s",
-  delay: "0s",
-  scaleDown: { window: "0s" },
-};
+const TIMES = { ...QUICK_TIMES, scaleDown: { window: "0s" } };
 const UP = { scaleUpThreshold: 80, scaleDownThreshold: 0, targetUtilization: 60 };
 const DOWN = { scaleUpThreshold: 90, scaleDownThreshold: 30, targetUtilization: 60 };
 const BARELY = { scaleUpThreshold: 60, scaleDownThreshold: 0, targetUtilization: 2 };

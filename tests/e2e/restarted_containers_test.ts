@@ -3,6 +3,7 @@
  * crash-loop's back-off (C22, C46). Each story is about a pod of its own, all under one podfit.
  */
 import { assertEquals } from "#assert";
+import { QUICK_TIMES } from "./support/autoscalers.ts";
 import { readSum } from "./support/accounts.ts";
 import { applyManifests } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";
@@ -12,7 +13,6 @@ import { autoscaler, pod, type PodOptions } from "./support/workloads.ts";
 import { playBeside, playCrashing, playDoomed } from "./stories/crashes.ts";
 import { playRenewed, playSpared } from "./stories/renewals.ts";
 
-const TIMES = { pollInterval: "5s", consecutiveSamples: 1, cooldown: "5s", delay: "0s" };
 const STEEP = { scaleUpThreshold: 60, scaleDownThreshold: 0, targetUtilization: 10 };
 /** What looks idle for a single sample comes down at once. */
 const NERVOUS = { scaleUpThreshold: 60, scaleDownThreshold: 20, targetUtilization: 50 };
@@ -101,7 +101,7 @@ scenario("C22 C43 C46 C50 C53 a container that restarts warms up anew, and one t
       namespace,
       cases.map(([name, { containerName = "main", policy, bounds }]) => {
         const selector = { matchLabels: { app: name } };
-        return autoscaler(name, { selector, containerName, policy: { ...TIMES, ...policy }, bounds });
+        return autoscaler(name, { selector, containerName, policy: { ...QUICK_TIMES, ...policy }, bounds });
       }),
     );
     await using stack = new AsyncDisposableStack();

@@ -3,6 +3,7 @@
  * before a PATCH is sent.
  */
 import { assert, assertEquals } from "#assert";
+import { QUICK_TIMES } from "./support/autoscalers.ts";
 import type { Node, Pod } from "../../lib/api/kubernetes.ts";
 import { findContainer } from "../../lib/model/pod.ts";
 import { computeMaxAmount, sumPod } from "../../lib/model/pod_amounts.ts";
@@ -91,12 +92,11 @@ scenario(
       await waitForRun({ namespace, name: "rest" });
       // The roomiest node may be the spare one, whose kubelet signs its own certificate.
       await using podfit = await startPodfit({ namespaces: [], args: ["--kubelet-insecure-tls"] });
-      const times = { pollInterval: "5s", consecutiveSamples: 1, cooldown: "5s", delay: "0s" };
       await applyManifests(namespace, [
         autoscaler("web", {
           selector: { matchLabels: { app: "web" } },
           containerName: "main",
-          policy: { ...times, cpu: { requests: SIDE, limits: SIDE } },
+          policy: { ...QUICK_TIMES, cpu: { requests: SIDE, limits: SIDE } },
           bounds: { cpu: { requests: { max: "300m" }, limits: { max: "400m" } } },
         }),
       ]);

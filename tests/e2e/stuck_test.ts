@@ -3,6 +3,7 @@
  * to C47). Giving up a deferred one takes five minutes, in which all the others play, on one node.
  */
 import { assertEquals } from "#assert";
+import { QUICK_TIMES } from "./support/autoscalers.ts";
 import { readSum } from "./support/accounts.ts";
 import { BACKEND } from "./support/backend.ts";
 import { applyManifests } from "./support/cluster.ts";
@@ -18,13 +19,7 @@ import { playExplained } from "./stories/explained.ts";
 import { playForeign, playInUse, playReturned } from "./stories/failing.ts";
 
 /** The letter: memory may go down as soon as it is low. */
-const TIMES = {
-  pollInterval: "5s",
-  consecutiveSamples: 1,
-  cooldown: "5s",
-  delay: "0s",
-  scaleDown: { window: "0s" },
-};
+const TIMES = { ...QUICK_TIMES, scaleDown: { window: "0s" } };
 /** Far above what any bound allows, so that the wanted size is known. */
 const STEEP = { scaleUpThreshold: 60, scaleDownThreshold: 0, targetUtilization: 10 };
 const BUSY = { cpuMillicores: 60, requests: { cpu: "10m" } };

@@ -1,4 +1,5 @@
 /** Evaluations by their few facts: what sinks are given, without running the fold. */
+import type { Surroundings } from "../../lib/daemon/cluster/observer.ts";
 import type { SizeInput, SizeOutcome } from "../../lib/model/decision.ts";
 import { NEW_POD_STATE } from "../../lib/model/state.ts";
 import type { Evaluation } from "../../lib/daemon/pods/controller.ts";
@@ -28,3 +29,11 @@ export function evaluation({ input: facts = {}, outcome = {}, tookMs = 0 }: Eval
     tookMs,
   };
 }
+
+/** Of a controller of pods: nothing is known of nodes and namespaces, and nothing is in the way. */
+export const NO_SURROUNDINGS: Surroundings = {
+  headroom: { find: () => null, reserve() {}, confirm() {}, release() {} },
+  disruptions: { find: () => undefined, reserve() {}, settle() {} },
+  findLimits: () => null,
+  lowersMemoryLimits: () => true,
+};

@@ -25,6 +25,9 @@ export interface QuickOptions {
   readonly step?: string;
 }
 
+/** The times of a policy that acts on each sample, as soon as it may. */
+export const QUICK_TIMES = { pollInterval: "5s", consecutiveSamples: 1, cooldown: "5s", delay: "0s" };
+
 /**
  * Up at 60 % of the request, aiming at 50 %. On a busy machine a load gets a fraction of what it wants: give it six
  * times its request, and what it gets is still too much for it.
@@ -36,11 +39,9 @@ export function quickSpec(pods: Pods, options: QuickOptions = {}): Readonly<Reco
     ...pods,
     containerName,
     policy: {
-      pollInterval: "5s",
-      consecutiveSamples: 1,
+      ...QUICK_TIMES,
       cooldown,
       after,
-      delay: "0s",
       cpu: { throttling, requests: { scaleUpThreshold: 60, scaleDownThreshold: 0, targetUtilization: 50 } },
     },
     ...(Object.keys(bounds).length === 0 ? {} : { bounds: { cpu: { requests: bounds } } }),

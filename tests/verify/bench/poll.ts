@@ -4,10 +4,10 @@
  * ratio of medians counts, not the milliseconds.
  */
 import type { TrackedPod } from "../../../lib/daemon/cluster/facts.ts";
-import type { Surroundings } from "../../../lib/daemon/cluster/observer.ts";
 import { PodController, PodStates } from "../../../lib/daemon/pods/controller.ts";
 import { SummaryReader, SummaryScanner } from "../../../lib/usage/kubelet/scan_summary.ts";
 import { container, MI, pod, policy, resizeEntry, resources, side } from "../../support/builders.ts";
+import { NO_SURROUNDINGS } from "../../support/evaluations.ts";
 import { toUid } from "./cluster.ts";
 import { writeSummary } from "./summary.ts";
 
@@ -109,13 +109,6 @@ export function measurePoll(rounds: number): PollCost {
 }
 
 const NOTHING = {};
-
-const NO_SURROUNDINGS: Surroundings = {
-  headroom: { find: () => null, reserve() {}, confirm() {}, release() {} },
-  disruptions: { find: () => undefined, reserve() {}, settle() {} },
-  findLimits: () => null,
-  lowersMemoryLimits: () => true,
-};
 
 function newPod(index: number) {
   const size = resources({
