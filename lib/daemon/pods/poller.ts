@@ -1,6 +1,7 @@
 /**
  * Reads the usage of each node with tracked pods and passes it to the pod controller, one loop per node. The interval
- * is the smallest one that the node's autoscalers ask for. Changed pods are evaluated at once.
+ * is the smallest one that the node's autoscalers ask for. Changed pods are evaluated at once, and after changes of
+ * their autoscalers alone at a bounded pace.
  */
 import type { Reading } from "../../api/usage.ts";
 import type { NodeCapacity, Observation } from "../../model/decision.ts";
@@ -72,10 +73,12 @@ export class NodePoller implements AsyncDisposable {
   readonly #entries = new Map<string, PolledNode>();
   readonly #loops: TaskSet;
   readonly #sources: UsageSources;
+  readonly #edits: EditPace;
 
   constructor(options: NodePollerOptions) {
     const { clock, random, metrics, onTrouble } = options;
     this.#options = options;
+    this.#edits = new EditPace(clock, ({ uid, nodeName }) => this.#entries.get(nodeName ?? "")?.changes.add(uid));
     this.#sources = new UsageSources({ metrics, onTrouble });
     this.#loops = new TaskSet({
       clock,
@@ -119,9 +122,11 @@ export class NodePoller implements AsyncDisposable {
     const node = tracked.pod.nodeName;
     if (node === null) return;
     const entry = this.#entries.get(node) ?? this.#add(node);
+    const isEdit = entry.pods.get(tracked.pod.uid)?.pod === tracked.pod;
     entry.pods.set(tracked.pod.uid, tracked);
     entry.schedule.onTrackedChanged();
-    entry.changes.add(tracked.pod.uid);
+    if (isEdit) this.#edits.put(tracked.pod);
+    else entry.changes.add(tracked.pod.uid);
   }
 
   /** Evaluates those of the pods that are on the node now, and not only at the next reading. Clauses: L30. */
@@ -136,6 +141,7 @@ export class NodePoller implements AsyncDisposable {
     if (entry === undefined || node === null) return;
     entry.pods.delete(uid);
     entry.changes.remove(uid);
+    this.#edits.remove(uid);
     entry.schedule.onTrackedChanged();
     this.#endIfEmpty(node, entry);
   }
@@ -155,6 +161,7 @@ export class NodePoller implements AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
+    this.#edits[Symbol.dispose]();
     return this.#loops[Symbol.asyncDispose]();
   }
 
@@ -390,6 +397,64 @@ export class ChangedPods {
   wait(): Promise<typeof CHANGED> {
     if (this.#uids.size > 0) return Promise.resolve(CHANGED);
     return new Promise((resolve) => this.#wake = () => resolve(CHANGED));
+  }
+}
+
+/** How often a pod is evaluated because its autoscalers were edited, ms. */
+const EDITS_MS = 5_000;
+
+/**
+ * Passes on pods whose autoscalers were edited: the first time at once, and then at most twice in 5 s. The latest edit is
+ * always passed on. Otherwise hundreds of autoscalers of the same pods, with an edit each second, would keep podfit busy.
+ */
+export class EditPace implements Disposable {
+  readonly #clock: Pick<Clock, "monotonic" | "sleep">;
+  readonly #pass: (pod: PodFacts) => void;
+  /** By uid, when a pod was passed on last, the oldest first; monotonic ms. */
+  readonly #passedAt = new Map<string, number>();
+  /** By uid, the pods that were edited again since. */
+  readonly #waiting = new Map<string, PodFacts>();
+  #isSleeping = false;
+  readonly #closing = new AbortController();
+
+  constructor(clock: Pick<Clock, "monotonic" | "sleep">, pass: (pod: PodFacts) => void) {
+    this.#clock = clock;
+    this.#pass = pass;
+  }
+
+  put(pod: PodFacts): void {
+    const now = this.#clock.monotonic();
+    for (const [uid, at] of this.#passedAt) {
+      if (now - at < EDITS_MS) break;
+      this.#passedAt.delete(uid);
+    }
+    if (!this.#passedAt.has(pod.uid) && !this.#waiting.has(pod.uid)) {
+      this.#passedAt.set(pod.uid, now);
+      return this.#pass(pod);
+    }
+    this.#waiting.set(pod.uid, pod);
+    if (!this.#isSleeping) void this.#passLater();
+  }
+
+  remove(uid: string): void {
+    this.#waiting.delete(uid);
+  }
+
+  [Symbol.dispose](): void {
+    this.#closing.abort();
+  }
+
+  async #passLater(): Promise<void> {
+    this.#isSleeping = true;
+    await this.#clock.sleep(EDITS_MS, this.#closing.signal).catch(() => this.#waiting.clear());
+    this.#isSleeping = false;
+    const pods = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const pod of pods) {
+      this.#passedAt.delete(pod.uid);
+      this.#passedAt.set(pod.uid, this.#clock.monotonic());
+      this.#pass(pod);
+    }
   }
 }
 
