@@ -3,10 +3,10 @@
  *
  * Nothing of it is sent. Autoscalers in mode apply decide on the pod itself.
  */
-import type { Autoscaler } from "../model/autoscaler.ts";
+import { type Autoscaler, toAutoscalerKey } from "../model/autoscaler.ts";
 import type { ContainerDecision, Observation, SizeInput, SizeOutcome } from "../model/decision.ts";
 import { isOfSidecar } from "../model/ownership.ts";
-import { type ContainerFacts, getActualSize, type PodFacts } from "../model/pod.ts";
+import { type ContainerFacts, getActualSize, listContainers, type PodFacts } from "../model/pod.ts";
 import { describeChange, listChangedFields, type ResizeRequest } from "../model/resize_request.ts";
 import {
   type AutoscalerView,
@@ -115,16 +115,17 @@ export function getPodFor({ mode }: Pick<Autoscaler, "mode">, pod: PodFacts, sta
   return mode === "recommend" ? toRecommendedPod(pod, state.shadow ?? NEW_RECOMMENDED_STATE) : pod;
 }
 
-/** Returns the views of all containers of an autoscaler; most have one. `state`: as `getStateFor` returns it. */
+/** Returns the views of the pod's containers that the autoscaler names. `state`: as `getStateFor` returns it. */
 export function listViewsOf<V extends ReadableView>(
-  { uid }: Pick<Autoscaler, "uid">,
+  autoscaler: Autoscaler,
+  pod: PodFacts,
   { views }: { readonly views: Readonly<Record<string, V>> },
 ): readonly V[] {
   const own: V[] = [];
-  // Each sweep asks this of each pod, so no list of pairs is made.
-  for (const key in views) {
-    const view = views[key];
-    if (view !== undefined && (key === uid || key.startsWith(`${uid}/`))) own.push(view);
+  // A pod may have 160 views, and the status of each of its autoscalers asks.
+  for (const name of listContainers(autoscaler, pod)) {
+    const view = views[autoscaler.isWildcard ? toAutoscalerKey(autoscaler.uid, name) : autoscaler.key];
+    if (view !== undefined) own.push(view);
   }
   return own;
 }

@@ -199,7 +199,7 @@ export function createCountLimited(readStanding: (uid: string) => ReadableState 
     let first: LimitFacts["first"] = null;
     let reasons: Map<string, number> | null = null;
     for (const pod of pods) {
-      const reason = findLimitReason(autoscaler, readStanding(pod.uid));
+      const reason = findLimitReason(autoscaler, pod, readStanding(pod.uid));
       if (reason === null) continue;
       first ??= { pod: pod.name, reason };
       reasons ??= new Map();
@@ -211,9 +211,9 @@ export function createCountLimited(readStanding: (uid: string) => ReadableState 
 
 const NO_REASONS: ReadonlyMap<string, number> = new Map();
 
-function findLimitReason(autoscaler: Autoscaler, state: ReadableState | null): LimitReason | null {
+function findLimitReason(autoscaler: Autoscaler, pod: PodFacts, state: ReadableState | null): LimitReason | null {
   if (state === null) return null;
-  for (const view of listViewsOf(autoscaler, getStateFor(autoscaler, state))) {
+  for (const view of listViewsOf(autoscaler, pod, getStateFor(autoscaler, state))) {
     const reason = findScaleUpLimit(view);
     if (reason !== null) return reason;
   }
@@ -256,7 +256,7 @@ export class Recommendations {
     for (const pod of pods) {
       const state = this.#findState(pod.uid);
       if (state === null || state.shadow === null) continue;
-      for (const { container: name, sampling } of listViewsOf(autoscaler, state.shadow.state)) {
+      for (const { container: name, sampling } of listViewsOf(autoscaler, pod, state.shadow.state)) {
         const container = findContainer(pod, name);
         if (container === null || sampling.sample === null) continue;
         const one = seen.get(name) ?? { sizes: [], template: null };

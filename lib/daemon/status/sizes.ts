@@ -2,7 +2,7 @@
  * What does an autoscaler's status say of the sizes of its pods? The sizes come from the watch of pods. What podfit
  * wants, and why it waits, comes from the last evaluation of each pod.
  */
-import type { Autoscaler } from "../../model/autoscaler.ts";
+import { type Autoscaler, toAutoscalerKey } from "../../model/autoscaler.ts";
 import type { ContainerDecision, WantedSize } from "../../model/decision.ts";
 import { type ContainerFacts, findContainer, getActualSize, listContainers, type PodFacts } from "../../model/pod.ts";
 import type { HoldReason } from "../../model/reasons.ts";
@@ -36,12 +36,12 @@ const ELSEWHERE: Waiting = { wanted: null, reason: "NodeLocal" };
 interface WaitingPart extends Waiting {
   /** The autoscaler's uid. */
   readonly autoscaler: string;
-  readonly container: string;
 }
 
-/** By pod uid, what its last evaluation wanted and did not do. Most pods have nothing. Clauses: L59. */
+/** What the last evaluation of each pod wanted and did not do. Most pods have nothing. Clauses: L59. */
 export class WaitingContainers {
-  readonly #parts = new Map<string, readonly WaitingPart[]>();
+  /** By pod uid, then by autoscaler and container. A pod may have 160 of them, so none of them is searched for. */
+  readonly #parts = new Map<string, Map<string, WaitingPart>>();
   readonly #findState: (uid: string) => ReadableState | null;
 
   constructor(options: { readonly findState: (uid: string) => ReadableState | null }) {
@@ -52,17 +52,19 @@ export class WaitingContainers {
   readonly sink: EvaluationSink = Object.assign(
     ({ input: { pod, contenders }, outcome: { decisions } }: Evaluation) => {
       if (decisions.length === 0) return;
-      const known = this.#parts.get(pod.uid);
-      let next: readonly WaitingPart[] = known?.filter((one) => contenders.some(({ uid }) => uid === one.autoscaler)) ??
-        NO_PARTS;
+      const parts = this.#parts.get(pod.uid) ?? new Map<string, WaitingPart>();
+      if (parts.size > 0) {
+        const present = new Set(contenders.map(({ uid }) => uid));
+        for (const [key, { autoscaler }] of parts) if (!present.has(autoscaler)) parts.delete(key);
+      }
       for (const decided of decisions) {
         if (decided.decision.kind === "revert") continue;
         const part = toWaitingPart(decided, pod);
-        if (next.length === 0 && part === null) continue;
-        next = [...next.filter((one) => !isSamePlace(one, decided)), ...part === null ? NO_PARTS : [part]];
+        if (part !== null) parts.set(toPlace(decided), part);
+        else if (parts.size > 0) parts.delete(toPlace(decided));
       }
-      if (next.length > 0) this.#parts.set(pod.uid, next);
-      else if (known !== undefined) this.#parts.delete(pod.uid);
+      if (parts.size > 0) this.#parts.set(pod.uid, parts);
+      else this.#parts.delete(pod.uid);
     },
     { onQuiet: (quiet: QuietEvaluation) => this.#renew(quiet) },
   );
@@ -73,20 +75,18 @@ export class WaitingContainers {
 
   /** What a field at its bound asks for follows usage; everything else stays under a verdict. */
   #renew({ verdict }: QuietEvaluation): void {
-    const { uid } = verdict.decided.input.pod;
-    const known = this.#parts.get(uid);
-    if (known === undefined) return;
-    const next = known.map((part) => {
-      const decided = verdict.decisions.find((one) => isSamePlace(part, one));
-      return decided === undefined ? part : { ...part, wanted: verdict.findWanted(decided) ?? null };
-    });
-    this.#parts.set(uid, next);
+    const parts = this.#parts.get(verdict.decided.input.pod.uid);
+    if (parts === undefined) return;
+    for (const decided of verdict.decisions) {
+      const place = toPlace(decided);
+      const part = parts.get(place);
+      if (part !== undefined) parts.set(place, { ...part, wanted: verdict.findWanted(decided) ?? null });
+    }
   }
 
   /** In mode recommend a recommended size is wanted, too. */
   readonly find: FindWaiting = (autoscaler, pod, container) => {
-    const part = this.#parts.get(pod.uid)?.find((one) => isSamePlace(one, { autoscaler: autoscaler.uid, container })) ??
-      null;
+    const part = this.#parts.get(pod.uid)?.get(toAutoscalerKey(autoscaler.uid, container)) ?? null;
     if (autoscaler.mode !== "recommend") return part;
     const sizes = this.#findState(pod.uid)?.shadow?.sizes;
     const recommended = sizes === undefined ? null : findRecommendedSize(sizes, container);
@@ -96,8 +96,6 @@ export class WaitingContainers {
     return Object.keys(wanted).length === 0 ? part : { wanted, reason: part?.reason ?? "DryRun" };
   };
 }
-
-const NO_PARTS: readonly WaitingPart[] = [];
 
 /** With these all is as it should be, or the next samples decide. */
 const QUIET: ReadonlySet<string> = new Set<HoldReason>(["Warmup", "StreakShort", "InBand", "AtTarget"]);
@@ -110,7 +108,7 @@ function toWaitingPart(
   if (decision.kind !== "blocked" && decision.kind !== "hold") return null;
   if (QUIET.has(decision.reason)) return null;
   if (decision.reason === "AtBound" && !isLarger(wanted ?? {}, findContainer(pod, container))) return null;
-  return { autoscaler, container, wanted: wanted ?? null, reason: decision.reason };
+  return { autoscaler, wanted: wanted ?? null, reason: decision.reason };
 }
 
 function isLarger(wanted: WantedSize, container: ContainerFacts | null): boolean {
@@ -118,11 +116,8 @@ function isLarger(wanted: WantedSize, container: ContainerFacts | null): boolean
   return RESOURCE_FIELDS.some((key) => (wanted[key] ?? 0) > (actual?.[key] ?? Infinity));
 }
 
-function isSamePlace(
-  a: Pick<WaitingPart, "autoscaler" | "container">,
-  b: Pick<WaitingPart, "autoscaler" | "container">,
-): boolean {
-  return a.autoscaler === b.autoscaler && a.container === b.container;
+function toPlace({ autoscaler, container }: Pick<ContainerDecision, "autoscaler" | "container">): string {
+  return toAutoscalerKey(autoscaler, container);
 }
 
 /**
