@@ -26,6 +26,7 @@ import {
   ALLOWS_ALL,
   type Cap,
   type CapContext,
+  type CapName,
   CAPS,
   computeAllowance,
   computeMemoryFloor,
@@ -213,6 +214,10 @@ const SHORT_REASONS: Readonly<Record<AllowedBy, ShortReason>> = {
   PodResources: "PodResources",
 };
 
+function isAllowedBy(cap: CapName): cap is AllowedBy {
+  return Object.hasOwn(SHORT_REASONS, cap);
+}
+
 /** A limit grows before its request, and a request shrinks before its limit. */
 const LIMITS_FIRST = ["limits", "requests"] as const;
 
@@ -285,7 +290,7 @@ function toHeldField({ cappedBy }: Fitted, context: CapContext): SizedField {
     return { kind: "holds", key, reason: "MemoryInUse", message: explainFloor(memoryFloor) };
   }
   const stays = `${key} stays at ${formatAmount(actual, resource)}`;
-  if (cappedBy === "node" || cappedBy === "Quota" || cappedBy === "LimitRange" || cappedBy === "PodResources") {
+  if (isAllowedBy(cappedBy)) {
     const message = `${stays}: ${explainShort(cappedBy, context)}`;
     return { kind: "holds", key, reason: SHORT_REASONS[cappedBy], message };
   }
