@@ -2,10 +2,10 @@
 
 /** Paths from the project's root, each with its upper bound in KiB. */
 export const PAGES: Readonly<Record<string, number>> = {
-  "README.md": 12.5,
+  "README.md": 12,
   "docs/README.md": 2,
   "docs/start/demo.md": 3,
-  "docs/start/quickstart.md": 6.25,
+  "docs/start/quickstart.md": 6,
   "docs/install.md": 9,
   "docs/upgrade.md": 4,
   "docs/operate/troubleshooting.md": 10,
