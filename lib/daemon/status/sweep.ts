@@ -55,6 +55,9 @@ export interface StatusSweepOptions {
  */
 const RECHECK_MS = { perPod: 150, least: 5_000, most: 15_000 };
 
+/** How many autoscalers without a change are checked before the event loop gets its next turn. */
+const CHECKS_PER_TURN = 50;
+
 const RETRY_BASE_MS = 5_000;
 
 const RETRY_MAX_MS = 60_000;
@@ -110,21 +113,27 @@ export class StatusSweep {
     const compute = getComputeQueue(clock);
     const context: SweepContext = { signal, isLast };
     const writes: Promise<void>[] = [];
-    for (const autoscaler of cache.listAutoscalers()) {
-      await compute(() => {
-        const writing = this.#sweepOne(autoscaler, context);
+    const autoscalers = cache.listAutoscalers()[Symbol.iterator]();
+    const sweepSome = () => {
+      for (let checked = 0; checked < CHECKS_PER_TURN; checked++) {
+        const { done, value: autoscaler } = autoscalers.next();
+        if (done === true) return true;
+        if (!this.#isDue(autoscaler) && !isLast) continue;
+        const writing = this.#writeOne(autoscaler, context);
         if (writing !== null) writes.push(writing);
-      });
-    }
+        return false;
+      }
+      return false;
+    };
+    while (!await compute(sweepSome));
     for (const listener of listeners) listener.onSwept?.();
     if (waits) await Promise.all(writes);
   }
 
   /** Returns `null` if nothing is written now. */
-  #sweepOne(autoscaler: AutoscalerFacts, context: SweepContext): Promise<void> | null {
+  #writeOne(autoscaler: AutoscalerFacts, context: SweepContext): Promise<void> | null {
     const { canReport, isOurs, writer, listeners } = this.#options;
     const memory = this.#remember(autoscaler.uid);
-    if (!this.#isDue(autoscaler, memory) && !context.isLast) return null;
     const computed = canReport(autoscaler) ? this.#tryCompute(autoscaler, memory) : null;
     if (computed === null) {
       memory.seen = null;
@@ -146,8 +155,9 @@ export class StatusSweep {
    * Returns whether something has changed since the last check, or the last check was long ago. Records the current
    * check.
    */
-  #isDue(autoscaler: AutoscalerFacts, memory: SweptAutoscaler): boolean {
+  #isDue(autoscaler: AutoscalerFacts): boolean {
     const { clock, cache, lastScales, findStale } = this.#options;
+    const memory = this.#remember(autoscaler.uid);
     const nowMs = clock.monotonic();
     const { selector, matched, oversized, tracked, targetProblems } = cache.resolve(autoscaler);
     const { uid, namespace } = autoscaler;

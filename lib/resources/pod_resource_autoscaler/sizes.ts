@@ -145,6 +145,9 @@ function computeRankedSize(sizes: readonly Resources[], rank: (count: number) =>
 
 /** Returns the sum of each field; `null` where no container has it. */
 function addSizes(containers: readonly ContainerSize[]): Resources {
+  const [first] = containers;
+  // Most pods have one container, and each status asks for each of its pods.
+  if (first !== undefined && containers.length === 1) return first.current;
   const sum: Record<string, number | null> = {};
   for (const key of RESOURCE_FIELDS) {
     sum[key] = null;
@@ -156,8 +159,8 @@ function addSizes(containers: readonly ContainerSize[]): Resources {
 }
 
 function toContainerStatus(name: string, all: readonly ContainerSize[]): ContainerStatus {
-  const wanted = toSizeText(computeWanted(all.flatMap(({ wanted }) => wanted ?? [])));
-  const waiting = findMostFrequent(all.flatMap(({ waiting }) => waiting ?? []));
+  const wanted = toSizeText(computeWanted(all));
+  const waiting = findMostFrequent(all);
   return {
     name,
     pods: all.length,
@@ -167,21 +170,25 @@ function toContainerStatus(name: string, all: readonly ContainerSize[]): Contain
   };
 }
 
-/** Returns the median of each field over those that want another value of it. */
-function computeWanted(sizes: readonly WantedSize[]): WantedSize {
+/** Returns the median of each wanted field over those that want another value of it. */
+function computeWanted(all: readonly ContainerSize[]): WantedSize {
   const found: Partial<Record<ResourceField, number>> = {};
   for (const key of RESOURCE_FIELDS) {
-    const amounts = sizes.flatMap((size) => size[key] ?? []).sort((a, b) => a - b);
-    const median = amounts[Math.floor((amounts.length - 1) / 2)];
+    const amounts: number[] = [];
+    for (const { wanted } of all) {
+      const amount = wanted?.[key];
+      if (amount !== undefined) amounts.push(amount);
+    }
+    const median = amounts.sort((a, b) => a - b)[Math.floor((amounts.length - 1) / 2)];
     if (median !== undefined) found[key] = median;
   }
   return found;
 }
 
-/** Returns the text that occurs most often, the first in alphabetical order of several; `null` without any. */
-function findMostFrequent(texts: readonly string[]): string | null {
+/** Returns the reason that occurs most often, the first in alphabetical order of several; `null` without any. */
+function findMostFrequent(all: readonly ContainerSize[]): string | null {
   const counts = new Map<string, number>();
-  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  for (const { waiting } of all) if (waiting !== null) counts.set(waiting, (counts.get(waiting) ?? 0) + 1);
   const [most] = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
   return most?.[0] ?? null;
 }
@@ -192,7 +199,8 @@ function toSkeleton({ name, pods, current }: ContainerStatus): unknown {
 
 /** Returns whether both want the same, apart from small changes of amounts. */
 function isNearContainer(a: ContainerStatus, b: ContainerStatus): boolean {
-  return a.waiting === b.waiting &&
+  if (a.waiting !== b.waiting) return false;
+  return a.wanted === b.wanted ||
     RESOURCE_FIELDS.every((key) => isNearAmount(findAmount(b.wanted, key), findAmount(a.wanted, key)));
 }
 
