@@ -370,7 +370,7 @@ dl { display: flex; flex-wrap: wrap; gap: 4px 24px; margin: 8px 0 16px; font-siz
 dl div { display: flex; gap: 6px; min-width: 0; } dt { color: var(--dim); } dd { margin: 0; overflow-wrap: anywhere; }
 .verdict { color: var(--text); font-size: 16px; max-width: 1000px; margin: 0 0 8px; }
 .verdict + .runs, .verdict + .single { margin-top: 20px; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(118px, 1fr)); gap: 8px; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(100px, 1fr)); gap: 8px; }
 .tile { background: var(--card); border-radius: 8px; padding: 8px 12px; }
 .tile b { display: block; font-size: 21px; font-weight: 600; font-variant-numeric: tabular-nums; }
 .tile span { color: var(--dim); font-size: 13px; }
