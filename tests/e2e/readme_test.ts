@@ -36,8 +36,7 @@ scenario("C54 the README's commands install podfit, resize, explain, set replica
       getOutput(steps, "kubectl podfit explain"),
       /^hello-\S+ has [^]*\nIt has this size because podfit changed cpu\.\S+ /,
     );
-    assertMatch(getOutput(steps, "helm upgrade"), /^hello +2\/2 /m);
-    assertMatch(getOutput(steps, "kubectl get scaledobject"), /^hello +apps\/v1.Deployment +hello +1 +5 +True /m);
+    assertMatch(getOutput(steps, "kubectl get deployment hello"), /^hello +2\/2 /m);
     await waitForNothingLeft({ name: "podfit", namespace: "podfit" });
     assertEquals(await kubectl(["get", "crd", "--ignore-not-found", ...DEFINITIONS]), "");
   },
