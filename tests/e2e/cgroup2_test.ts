@@ -10,7 +10,7 @@ import { scenario } from "./support/needs.ts";
 import type { Limits } from "./support/objects.ts";
 import { startPodfit } from "./support/podfit.ts";
 import { readActualSize, recordPod } from "./support/patches.ts";
-import { readRun, type Run, waitForActual } from "./support/pods.ts";
+import { readRun, type Run, waitForActual, waitForRun } from "./support/pods.ts";
 import { installRelease } from "./support/release.ts";
 import { resizeByHand, waitForResizeState } from "./support/resizes.ts";
 import { playTogether, type Stage, type Story } from "./support/stories.ts";
@@ -31,12 +31,16 @@ interface Case {
   /** Clauses, and what the scenario shows. */
   readonly says: string;
   readonly use: LoadContainer;
+  /** It is a native sidecar of a container that does nothing. */
+  readonly isSidecar?: boolean;
   readonly fields?: Readonly<Record<string, unknown>>;
   readonly policy: Readonly<Record<string, unknown>>;
   readonly bounds?: Readonly<Record<string, unknown>>;
   readonly prepare?: (pod: PodRef) => Promise<void>;
   readonly play: Story;
 }
+
+const GUARANTEED = { cpu: "100m", memory: "64Mi" };
 
 /** Where a container reads a file of this machine. */
 const DATA = "/data";
@@ -97,15 +101,47 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     play: playCached,
   },
+  guaranteed: {
+    says: "C35 the sides of a Guaranteed pod grow together",
+    use: { cpuMillicores: 20, memoryMiB: 20, requests: GUARANTEED, limits: GUARANTEED },
+    policy: { cpu: { requests: CPU.requests, limits: CPU.requests }, memory: { requests: MEMORY, limits: MEMORY } },
+    bounds: {
+      cpu: { requests: { min: GUARANTEED.cpu }, limits: { min: GUARANTEED.cpu } },
+      memory: { requests: { min: GUARANTEED.memory }, limits: { min: GUARANTEED.memory } },
+    },
+    play: playGuaranteed,
+  },
+  restarted: {
+    says: "C46 L70 a resize of memory that restarts its container",
+    use: {
+      memoryMiB: 20,
+      requests: { memory: "32Mi" },
+      limits: { memory: "64Mi" },
+      fields: { resizePolicy: [{ resourceName: "memory", restartPolicy: "RestartContainer" }] },
+    },
+    policy: { memory: { limits: { ...MEMORY, scaleDownThreshold: 1 } }, cooldown: "1h" },
+    play: playRestarted,
+  },
+  native: {
+    says: "C15 a native sidecar grows",
+    use: { cpuMillicores: 20, requests: { cpu: "50m" }, limits: { cpu: "200m" } },
+    isSidecar: true,
+    policy: { cpu: { requests: CPU.requests } },
+    bounds: { cpu: { requests: { min: "50m" } } },
+    play: playNative,
+  },
 };
 
-for (const [name, { says, use, fields, policy, bounds, prepare, play }] of Object.entries(CASES)) {
+for (const [name, { says, use, isSidecar, fields, policy, bounds, prepare, play }] of Object.entries(CASES)) {
   scenario(`${says} under cgroup v2`, {
     needs: { images: "load", node: "cgroup2" },
     realOnly: REAL_ONLY,
     async run({ namespace, nodeName }) {
       const ref = { namespace, name };
-      await applyManifests(namespace, [pod(name, { containers: [use], fields: { ...fields, nodeName } })]);
+      const containers = isSidecar
+        ? { containers: [{ name: "app", port: 8081 }], sidecars: [use] }
+        : { containers: [use] };
+      await applyManifests(namespace, [pod(name, { ...containers, fields: { ...fields, nodeName } })]);
       await waitForStart(ref);
       await prepare?.(ref);
       const selector = { matchLabels: { app: name } };
@@ -219,6 +255,50 @@ async function playCached({ podfit, pod, recorder }: Stage): Promise<void> {
     return Promise.resolve(more.length >= 2);
   }, { timeoutMs: 90_000, everyMs: 1000 });
   assertEquals(await recorder.patches(), []);
+}
+
+/** Requests and limits stay equal, and so does the class. */
+async function playGuaranteed({ pod }: Stage): Promise<void> {
+  const run = await readRun(pod);
+  await setLoad(pod, { cpuMillicores: 95, memoryMiB: 55 });
+  await waitForActual(pod, "cpu.limits", { fits: (millicores) => millicores > 100 });
+  await waitForActual(pod, "memory.limits", { fits: (bytes) => bytes > 64 * MI });
+  await readEnforced(pod);
+  const found = await readPod(pod);
+  const size = readActualSize(found, "main");
+  assertEquals(size?.["cpu.requests"], size?.["cpu.limits"]);
+  assertEquals(size?.["memory.requests"], size?.["memory.limits"]);
+  assertEquals(found.status.qosClass, "Guaranteed");
+  assertEquals(await readRun(pod), run);
+}
+
+/** The next run has the size from its start. */
+async function playRestarted({ podfit, pod }: Stage): Promise<void> {
+  await podfit.waitForEvaluations(pod, { count: 2 });
+  const before = await readRun(pod);
+  await setLoad(pod, { memoryMiB: 55 });
+  await waitFor("the next run", async () => {
+    const { startedAt, restartCount } = await readRun(pod);
+    return startedAt !== null && restartCount === before.restartCount + 1;
+  }, { timeoutMs: 90_000, everyMs: 1000 });
+  const limit = await waitForActual(pod, "memory.limits", { fits: (bytes) => bytes > 64 * MI });
+  assertEquals((await readEnforced(pod)).memoryBytes, limit);
+  const { status: { containerStatuses: [status] = [] } } = await readPod(pod);
+  assert(status?.lastState?.["terminated"]?.reason !== "OOMKilled", "the resize ended it, and no kill");
+}
+
+async function playNative({ pod }: Stage): Promise<void> {
+  await waitForRun(pod, "app");
+  const [before, runs] = [await readEnforced(pod), await readRuns(pod)];
+  await setLoad(pod, { cpuMillicores: 150 });
+  await waitForActual(pod, "cpu.requests", { fits: (millicores) => millicores > 140 });
+  const after = await readEnforced(pod);
+  assert(toNumber(after.cpuWeight) > toNumber(before.cpuWeight), `weights ${before.cpuWeight}, ${after.cpuWeight}`);
+  assertEquals(await readRuns(pod), runs);
+}
+
+function readRuns(pod: PodRef): Promise<readonly Run[]> {
+  return Promise.all([readRun(pod), readRun(pod, "app")]);
 }
 
 scenario("L15 what waits for memory below its limit gets a larger one, within the cooldown, and is not killed", {
