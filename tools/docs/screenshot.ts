@@ -44,14 +44,9 @@ export async function takeScreenshot(path: string): Promise<void> {
     for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(`${folder}/${name}`, text);
     const main = new URL("main.ts", ROOT).pathname;
     const config = new URL("deno.json", ROOT).pathname;
+    const podfit = ["run", "-A", "--quiet", "--config", config, main];
     const simulate = ["simulate", "-f", "web.yaml", "--policy", "thrifty.yaml", "--load", "monday.csv", "--noise"];
-    await run(
-      Deno.execPath(),
-      ["run", "-A", "--quiet", "--config", config, main, ...simulate, "--html", "report.html"],
-      {
-        folder,
-      },
-    );
+    await run(Deno.execPath(), [...podfit, ...simulate, "--html", "report.html"], { folder });
     const page = `file://${folder}/report.html`;
     const size = ["--window-size=1200,1000", "--hide-scrollbars", `--screenshot=${new URL(path, ROOT).pathname}`];
     await run(BROWSER, ["--headless", "--no-sandbox", "--disable-gpu", ...size, page], { folder });
