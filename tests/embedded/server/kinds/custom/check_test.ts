@@ -71,6 +71,11 @@ const ANSWERS: Readonly<Record<string, readonly [edits: Edits, causes: readonly 
   ]],
   "an integer that its format has no room for, which blocks no rule": [{ "spec.priority": 2147483648 }, [
     ["<nil>", "Invalid", 'Invalid value: "": Checked value must be of type integer with format int32 in spec.priority'],
+    [
+      "spec.priority",
+      "Invalid",
+      "Invalid value: 2147483648: spec.priority in body should be less than or equal to 2147483647",
+    ],
   ]],
   "a number out of bounds": [{ [DOWN]: -1 }, [
     [DOWN, "Invalid", `Invalid value: -1: ${DOWN} in body should be greater than or equal to 0`],
