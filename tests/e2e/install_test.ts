@@ -84,12 +84,13 @@ scenario("what the chart's leader decides is recorded through the API server's p
   },
 });
 
-/** A pod that even knows the UID of podfit's pod, and asks it directly. */
+/** A pod that even knows the UID of podfit's pod, and asks it directly. Its address is in its status by then. */
 async function assertPodsAreRefused({ namespace, listPods }: Release): Promise<void> {
   const [podfit] = await listPods();
   assert(podfit !== undefined);
   const { podIP } = podfit.status as { readonly podIP?: string };
-  const script = `const response = await fetch("http://${podIP}:8081/debug/records?latest=true", {
+  const script = `await new Promise((resolve) => setTimeout(resolve, 10_000));
+  const response = await fetch("http://${podIP}:8081/debug/records?latest=true", {
     headers: { "podfit-pod-uid": "${podfit.metadata.uid}" },
   });
   console.log(response.status, await response.text());`;

@@ -39,14 +39,17 @@ interface RecordsAccessOptions {
   readonly clock: Pick<Clock, "monotonic">;
 }
 
-/** Returns the check. An address is asked about once a minute, and only for a client that sends the UID. */
+/**
+ * Returns the check. A pod's address is asked about once a minute, any other one every 5 seconds, and only for a client
+ * that sends the UID.
+ */
 export function createRecordsAccess(options: RecordsAccessOptions): CheckRecordsReader {
   const { podUid, findPodAt, checkReader, clock } = options;
   const pods = new AnswerCache<string | null>({ clock, maxEntries: MAX_ADDRESSES });
-  const ask = async (address: string): Promise<CacheableAnswer<string | null>> => ({
-    value: await findPodAt(address),
-    keepMs: ADDRESS_MS,
-  });
+  const ask = async (address: string): Promise<CacheableAnswer<string | null>> => {
+    const pod = await findPodAt(address);
+    return { value: pod, keepMs: pod === null ? NO_POD_MS : POD_MS };
+  };
   return async ({ authorization, podUid: given, address }) => {
     if (checkReader !== null && authorization !== null) return await checkReader(authorization, RECORDS_PATH);
     if (given === null || !isSame(given, podUid)) return { kind: "outsider", why: BY_PROXY };
@@ -70,7 +73,9 @@ export const RECORDS_PATH = "/debug/records";
 const BY_PROXY =
   "records are read through the API server (pods/proxy), by podfit explain, top and record of this version";
 
-const ADDRESS_MS = 60_000;
+const POD_MS = 60_000;
+/** The address of a pod that has just started is not in its status yet. */
+const NO_POD_MS = 5000;
 
 const MAX_ADDRESSES = 256;
 

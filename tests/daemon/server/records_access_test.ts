@@ -66,13 +66,19 @@ Deno.test("a pod that knows the uid may not read, nor may podfit's own address",
   assertEquals(asked, ["10.1.0.7", "fd00::7"]);
 });
 
-Deno.test("an address is asked about once a minute, and a failure is not kept", async () => {
-  const { check, asked, clock } = setUp();
-  for (let count = 0; count < 100; count++) await check(PROXIED);
-  assertEquals(asked.length, 1);
-  await clock.advance(60_001);
-  await check(PROXIED);
-  assertEquals(asked.length, 2);
+Deno.test("an address is asked about each 5 seconds, that of a pod once a minute, and a failure is not kept", async () => {
+  for (const [reader, keepMs] of [[PROXIED, 5000], [{ ...PROXIED, address: "10.1.0.7" }, 60_000]] as const) {
+    const { check, asked, clock } = setUp({ pods: { "10.1.0.7": "shop/web" } });
+    for (let count = 0; count < 100; count++) await check(reader);
+    assertEquals(asked.length, 1);
+    await clock.advance(keepMs - 1);
+    await check(reader);
+    assertEquals(asked.length, 1);
+    await clock.advance(2);
+    await check(reader);
+    assertEquals(asked.length, 2);
+  }
+  const { clock } = setUp();
   let failures = 0;
   const findPodAt = () => Promise.reject(new Error(`down ${++failures}`));
   const failing = createRecordsAccess({ podUid: UID, findPodAt, checkReader: null, clock });
