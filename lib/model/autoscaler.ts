@@ -125,6 +125,11 @@ export function toAutoscalerKey(uid: string, container: string): string {
   return `${uid}/${container}`;
 }
 
+/** Returns the key of an autoscaler's view of one of its containers. */
+export function toViewKey({ isWildcard, uid, key }: Autoscaler, container: string): string {
+  return isWildcard ? toAutoscalerKey(uid, container) : key;
+}
+
 /**
  * Returns the request or limit in force that usage is compared with; `null` if it is missing or zero.
  * Clauses: C37, C30, C31.

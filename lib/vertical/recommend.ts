@@ -3,7 +3,7 @@
  *
  * Nothing of it is sent. Autoscalers in mode apply decide on the pod itself.
  */
-import { type Autoscaler, toAutoscalerKey } from "../model/autoscaler.ts";
+import { type Autoscaler, toViewKey } from "../model/autoscaler.ts";
 import type { ContainerDecision, Observation, SizeInput, SizeOutcome } from "../model/decision.ts";
 import { isOfSidecar } from "../model/ownership.ts";
 import { type ContainerFacts, getActualSize, listContainers, type PodFacts } from "../model/pod.ts";
@@ -124,7 +124,7 @@ export function listViewsOf<V extends ReadableView>(
   const own: V[] = [];
   // A pod may have 160 views, and the status of each of its autoscalers asks.
   for (const name of listContainers(autoscaler, pod)) {
-    const view = views[autoscaler.isWildcard ? toAutoscalerKey(autoscaler.uid, name) : autoscaler.key];
+    const view = views[toViewKey(autoscaler, name)];
     if (view !== undefined) own.push(view);
   }
   return own;

@@ -3,7 +3,7 @@
  * usage of each node.
  */
 import type { Reading } from "../../api/usage.ts";
-import { type Autoscaler, computeSilenceMs, SILENCE_MS, toAutoscalerKey } from "../../model/autoscaler.ts";
+import { type Autoscaler, computeSilenceMs, SILENCE_MS, toViewKey } from "../../model/autoscaler.ts";
 import { findContainer, listContainers, type PodFacts } from "../../model/pod.ts";
 import type { ReadableState } from "../../model/state.ts";
 import { type Clock, computeWallAheadMs } from "../../runtime/clock.ts";
@@ -89,7 +89,7 @@ export class UsageHealth {
     // As long as a decision waits. A longer poll interval does not count as missing usage.
     const limitMs = computeSilenceMs(autoscaler);
     for (const name of listContainers(autoscaler, pod)) {
-      const view = views?.[autoscaler.isWildcard ? toAutoscalerKey(autoscaler.uid, name) : autoscaler.key];
+      const view = views?.[toViewKey(autoscaler, name)];
       if (view === undefined) return this.#explainUnseen(pod);
       this.#unseen.delete(pod.uid);
       // This is the case for nearly every pod.

@@ -227,7 +227,7 @@ interface HeldView extends SampledContainer {
   isNewSample: boolean;
 }
 
-/** Between which usage the directions are the same, in hundredths of the unit; see `listBounds`. */
+/** Between which usage the directions are the same, in hundredths of the unit: at least, above, below, at most. */
 type Band = readonly number[];
 
 /** One managed field. */
@@ -238,13 +238,13 @@ interface HeldField {
   readonly direction: Direction | null;
   /** It has a full streak. */
   readonly isWanted: boolean;
-  readonly end: FieldEnd;
+  end: FieldEnd;
   /** Sizing would move it. */
-  readonly isMoving: boolean;
+  isMoving: boolean;
   /** Usage in its window was above the threshold, which holds its scale-down. */
   readonly isPeakHigh: boolean;
   /** What usage asked for at the evaluation by `decideSize`, and asks for now; NaN without a direction. */
-  readonly decidedAmount: number;
+  decidedAmount: number;
   amount: number;
   /** After the reading that is being looked at. */
   nextAmount: number;
@@ -362,11 +362,22 @@ function listFields({ autoscaler, view, container }: FieldsContext): readonly He
     const isWanted = direction !== null && !(isSaturated && direction === "down");
     if (isWanted !== (streak !== undefined)) return null;
     const isPeakHigh = isPeakAbove(rule, baseline, seen);
-    const field = { rule, baseline, direction, isWanted, isPeakHigh, nextAmount: 0, nextPeak: 0, nextOlderPeak: null };
-    if (direction === null || streak === undefined) {
-      fields.push({ ...field, amount: NaN, decidedAmount: NaN, end: "amount", isMoving: false });
-      continue;
-    }
+    const field: HeldField = {
+      rule,
+      baseline,
+      direction,
+      isWanted,
+      isPeakHigh,
+      amount: NaN,
+      decidedAmount: NaN,
+      end: "amount",
+      isMoving: false,
+      nextAmount: 0,
+      nextPeak: 0,
+      nextOlderPeak: null,
+    };
+    fields.push(field);
+    if (direction === null || streak === undefined) continue;
     if (streak.direction !== direction || streak.isSaturated !== isSaturated || !isStreakFull(rule, streaks)) {
       return null;
     }
@@ -377,7 +388,10 @@ function listFields({ autoscaler, view, container }: FieldsContext): readonly He
       (end === "bound" && moves(direction, baseline, findBound(rule, direction) ?? 0));
     // The size of a scale-up follows usage and the node's headroom, that of a memory limit the memory in use.
     if (isMoving && (direction === "up" || key === "memory.limits")) return null;
-    fields.push({ ...field, amount, decidedAmount: amount, end, isMoving });
+    field.amount = amount;
+    field.decidedAmount = amount;
+    field.end = end;
+    field.isMoving = isMoving;
   }
   return fields;
 }
@@ -464,21 +478,19 @@ function computeUntil({ rule, direction }: HeldField, context: UntilContext): nu
   return direction === "up" ? until : Math.min(until, findWindowWait(rule, context)?.until ?? Infinity);
 }
 
-/** A resource without a threshold. */
-const NO_BAND: Band = [-Infinity, -Infinity, Infinity, Infinity];
-
-/** Returns the band of a resource. A percentile is compared apart. */
+/** Returns the band of a resource. A percentile is compared apart. Each evaluation by `decideSize` asks for two. */
 function computeBand(fields: readonly HeldField[], of: Resource): Band {
-  const own = fields.filter(({ rule }) => rule.resource === of && rule.down.percentile === null);
-  if (own.length === 0) return NO_BAND;
-  const list = (field: HeldField["direction"], percent: "scaleUpThresholdPercent" | "scaleDownThresholdPercent") =>
-    own.filter(({ direction }) => direction === field).map(({ rule, baseline }) => rule[percent] * baseline);
-  return [
-    Math.max(-Infinity, ...list("up", "scaleUpThresholdPercent")),
-    Math.max(-Infinity, ...list(null, "scaleDownThresholdPercent")),
-    Math.min(Infinity, ...list(null, "scaleUpThresholdPercent"), ...list("down", "scaleUpThresholdPercent")),
-    Math.min(Infinity, ...list("down", "scaleDownThresholdPercent")),
-  ];
+  let [least, above, below, most] = [-Infinity, -Infinity, Infinity, Infinity];
+  for (const { rule, baseline, direction } of fields) {
+    if (rule.resource !== of || rule.down.percentile !== null) continue;
+    const up = rule.scaleUpThresholdPercent * baseline;
+    const down = rule.scaleDownThresholdPercent * baseline;
+    if (direction === "up") least = Math.max(least, up);
+    else below = Math.min(below, up);
+    if (direction === "down") most = Math.min(most, down);
+    if (direction === null) above = Math.max(above, down);
+  }
+  return [least, above, below, most];
 }
 
 /** Thresholds are inclusive: usage at one of them is beyond it. */
