@@ -22,7 +22,7 @@ export function formatAge(ms: number): string {
 
 /** A wait, rounded up, so that it is never too short. */
 export function formatWait(ms: number): string {
-  const unit = ms < 10 * MINUTE ? SECOND : MINUTE;
+  const unit = ms < HOUR ? SECOND : MINUTE;
   return formatDuration(Math.ceil(Math.max(0, ms) / unit) * unit);
 }
 

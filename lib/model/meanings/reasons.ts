@@ -105,7 +105,7 @@ export const SIZE_MEANINGS: Readonly<Record<HoldReason | BlockReason, Entry>> = 
     alert: "no",
   },
   ScaleDownWindow: {
-    means: "usage was not low for the whole scale-down window",
+    means: "usage must stay low for the whole scale-down window first",
     act: "Nothing. `scaleDown.window` sets the time.",
     alert: "no",
   },
