@@ -32,6 +32,8 @@ const ACCEPTED: readonly Accepted[] = [
 ];
 
 scenario("the embedded API server answers like the real one", {
+  // Whose answers it gives.
+  needs: { minorVersion: "1.36" },
   realOnly: "it compares with the real one",
   async run({ namespace }) {
     await using real = await connect({ version: "test", kubeconfigVariable: Deno.env.get("KUBECONFIG") ?? null });

@@ -17,22 +17,20 @@ import { readSpecSize, recordPod } from "./support/patches.ts";
 import { readRun, waitForActual } from "./support/pods.ts";
 import { startPodfit } from "./support/podfit.ts";
 import { createLoadServer } from "../support/embedded/load_server.ts";
-import { autoscaler, pod } from "./support/workloads.ts";
-
-const NODE = "hollow-1";
+import { autoscaler, HOLLOW_NODE, pod } from "./support/workloads.ts";
 
 scenario("C20 C40 C45 a pod on a hollow kubelet is resized through a real API server", {
   realOnly: "it is the embedded kubelet that stands before a real API server here",
   async run({ namespace }) {
     await using node = await startNode();
     await waitFor("the node to be ready", async () => {
-      const { status } = await kubectlJson<NodeJson>(["get", "node", NODE]);
+      const { status } = await kubectlJson<NodeJson>(["get", "node", HOLLOW_NODE]);
       return status.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
     }, { timeoutMs: 20_000 });
     await applyManifests(namespace, [
       pod("web", {
         containers: [{ requests: { cpu: "10m" }, limits: { memory: "64Mi" }, cpuMillicores: 60, memoryMiB: 20 }],
-        fields: { nodeName: NODE },
+        fields: { nodeName: HOLLOW_NODE },
       }),
       autoscaler("web", quickSpec({ selector: { matchLabels: { app: "web" } } }, { max: "20m" })),
     ]);
@@ -99,12 +97,12 @@ async function startNode(): Promise<HollowNode> {
     server,
     node: {
       config: {
-        name: NODE,
+        name: HOLLOW_NODE,
         hostIP: "127.0.0.1",
         cpuMillicores: 2000,
         memoryBytes: 2 ** 32,
         pods: 10,
-        seed: NODE,
+        seed: HOLLOW_NODE,
         system: { cpuMillicores: 10, memoryBytes: 2 ** 27 },
         stepMs: 250,
         hasCadvisor: true,
@@ -122,7 +120,7 @@ async function startNode(): Promise<HollowNode> {
   stack.defer(async () => {
     ending.abort();
     await running;
-    await kubectl(["delete", "node", NODE, "--ignore-not-found"]);
+    await kubectl(["delete", "node", HOLLOW_NODE, "--ignore-not-found"]);
   });
   return { kubelet, errors, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

@@ -129,7 +129,8 @@ function readOwnEvents({ namespace, name }: PodRef, reason: string) {
 }
 
 scenario("L11 a resize reaches the pod's cgroup where its container runs, and nowhere else", {
-  needs: { images: "load", kubelet: "signed", pods: 2 },
+  // It reads the pod's own size in `status.resources`.
+  needs: { images: "load", kubelet: "signed", pods: 2, sinceMinor: "1.36" },
   async run({ namespace }) {
     const busy = { memoryMiB: 100, ...SMALL };
     await applyManifests(namespace, [pod("dead", { containers: [busy] }), pod("alive", { containers: [SMALL] })]);

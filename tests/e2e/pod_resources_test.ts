@@ -13,7 +13,7 @@ import { autoscaler, pod } from "./support/workloads.ts";
 const SIDE = { scaleUpThreshold: 80, scaleDownThreshold: 20, targetUtilization: 50 };
 
 scenario("L36 C35 L53 containers grow within the resources of their pod, and podfit says when these hold them", {
-  needs: { images: "load", pods: 1, freeMillicores: 400 },
+  needs: { images: "load", pods: 1, freeMillicores: 400, sinceMinor: "1.36" },
   async run({ namespace }) {
     const web = { namespace, name: "web" };
     const own = { requests: { cpu: "300m", memory: "64Mi" }, limits: { cpu: "350m", memory: "128Mi" } };

@@ -41,6 +41,8 @@ export interface Needs {
   readonly cgroups?: true;
   /** The API server's, e.g. `1.36`. */
   readonly minorVersion?: string;
+  /** The same, or a later one: what the scenario is about came with it. */
+  readonly sinceMinor?: string;
 }
 
 export interface ScenarioContext {
@@ -136,6 +138,9 @@ function findLack(needs: Needs): string | null {
   if (needs.minorVersion !== undefined && needs.minorVersion !== facts.minorVersion) {
     return `needs Kubernetes ${needs.minorVersion}, here: ${facts.minorVersion}`;
   }
+  if (needs.sinceMinor !== undefined && toMinor(facts.minorVersion) < toMinor(needs.sinceMinor)) {
+    return `needs Kubernetes ${needs.sinceMinor} or later, here: ${facts.minorVersion}`;
+  }
   if (needs.cgroups === true && !facts.hasCgroups) return "needs root on the machine of the node";
   if (needs.keda === true && !facts.hasKeda) {
     return "needs E2E_ADAPTERS=1, and KEDA's own programs on a cluster of tests/cluster/up: see tests/cluster/build keda";
@@ -152,4 +157,9 @@ function findLack(needs: Needs): string | null {
     if (wanted > has) return `needs ${wanted} ${what}, here: ${has}`;
   }
   return needs.metricsServer === true && !facts.hasMetricsServer ? "needs metrics.k8s.io" : null;
+}
+
+/** `1.36` -> 36 */
+function toMinor(version: string): number {
+  return Number(version.split(".")[1]);
 }

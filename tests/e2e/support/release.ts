@@ -10,7 +10,7 @@ import { applyManifests, deleteObject, readAutoscaler, readEvents, waitFor } fro
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { waitUntil } from "./wait.ts";
 import { quickSpec } from "./autoscalers.ts";
-import { autoscaler, CGROUP2, deployment } from "./workloads.ts";
+import { autoscaler, CGROUP2, deployment, HOLLOW_NODE } from "./workloads.ts";
 import type { List, PodJson } from "./objects.ts";
 import { CHART, type Values } from "../../../tools/helm.ts";
 
@@ -32,11 +32,16 @@ export interface Release extends AsyncDisposable {
 /** For the pods of a release on the cluster of tests/cluster, which has no registry. */
 const IMAGE = { repository: PODFIT_IMAGE.split(":")[0], pullPolicy: "Never" };
 const WAIT_MS = 90_000;
-/** An agent of the node-local mode tolerates every taint, and that node is other scenarios' own. */
-const AWAY_FROM_CGROUP2 = {
+/** An agent of the node-local mode tolerates every taint, and these nodes are other scenarios' own. */
+const AWAY_FROM_OTHERS = {
   nodeAffinity: {
     requiredDuringSchedulingIgnoredDuringExecution: {
-      nodeSelectorTerms: [{ matchExpressions: [{ key: CGROUP2, operator: "DoesNotExist" }] }],
+      nodeSelectorTerms: [{
+        matchExpressions: [
+          { key: CGROUP2, operator: "DoesNotExist" },
+          { key: "kubernetes.io/hostname", operator: "NotIn", values: [HOLLOW_NODE] },
+        ],
+      }],
     },
   },
 };
@@ -56,7 +61,7 @@ export async function installRelease(namespace: string, values: Values): Promise
   const name = `podfit-${namespace.slice(-6)}`;
   const common: Values = {
     image: IMAGE,
-    affinity: AWAY_FROM_CGROUP2,
+    affinity: AWAY_FROM_OTHERS,
     fullnameOverride: name,
     watchNamespaces: values["mode"] === "sidecar" ? [] : [namespace],
     crds: { install: false },

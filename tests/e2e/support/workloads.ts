@@ -59,7 +59,9 @@ export function autoscaler(name: string, spec: Readonly<Record<string, unknown>>
 
 /** Taint and label of nodes with cgroup version 2: see `tests/cluster/guest/node`. */
 export const CGROUP2 = "podfit.dev/cgroup2";
-/** All pods go to such a node, in `deno task e2e:cgroup2`. */
+/** A node that one scenario makes, without a machine. */
+export const HOLLOW_NODE = "hollow-1";
+/** All pods go to a node with cgroup version 2, in `deno task e2e:cgroup2`. */
 export const ON_CGROUP2 = Deno.env.get("E2E_CGROUP2") === "1";
 const PLACE = ON_CGROUP2
   ? { nodeSelector: { [CGROUP2]: "" }, tolerations: [{ key: CGROUP2, operator: "Exists" }] }
