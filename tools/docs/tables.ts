@@ -10,7 +10,18 @@ interface Table {
 
 export const TABLES: readonly Table[] = [
   { page: "docs/operate/sizing.md", source: "tests/verify/results/scale.md", fill: fillSizing },
+  { page: "docs/reference/versions.md", source: "tests/verify/results/versions.md", fill: fillVersions },
 ];
+
+/** The table of versions, as it is. */
+function fillVersions(page: string, source: string): string {
+  const lines = source.split("\n");
+  const first = lines.findIndex((line) => line.startsWith("| Kubernetes | passed |"));
+  if (first < 0) throw new Error("Cannot find the table of versions");
+  const table = lines.slice(first, lines.findIndex((line, at) => at > first && !line.startsWith("|")));
+  const start = "<!-- from tests/verify/results/versions.md -->\n";
+  return replaceBetween(page, start, "<!-- end -->", [...table, ""].join("\n"));
+}
 
 /** Records of a busy pod take 16 KiB. */
 const RECORDS_MIB_PER_POD = 16 / 1024;
