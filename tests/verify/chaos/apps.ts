@@ -21,11 +21,13 @@ export interface App {
   readonly cpuMillicores?: number;
   /** Of the cpu request, millicores. */
   readonly bounds?: { readonly min: number; readonly max: number };
+  /** Of the template of its pods. */
+  readonly podFields?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** A deployment and its autoscaler. */
 export function describeApp(name: string, app: App): readonly Manifest[] {
-  const { replicas, cooldownS, cpuLimit = "1500m", cpuMillicores = LEVELS[0] } = app;
+  const { replicas, cooldownS, cpuLimit = "1500m", cpuMillicores = LEVELS[0], podFields = {} } = app;
   const { requests = { cpu: "200m", memory: "64Mi" }, bounds: { min, max } = BOUNDS } = app;
   const containers = [{ requests, limits: { cpu: cpuLimit }, cpuMillicores }];
   const policy = {
@@ -39,7 +41,7 @@ export function describeApp(name: string, app: App): readonly Manifest[] {
   const bounds = { cpu: { requests: { min: `${min}m`, max: `${max}m` } } };
   const target = { kind: "deployment", name };
   return [
-    deployment(name, { replicas, containers }),
+    deployment(name, { replicas, containers, fields: podFields }),
     autoscaler(name, { target, containerName: "main", policy, bounds }),
   ];
 }

@@ -94,12 +94,16 @@ export async function startLimited({ args, env, memoryBytes }: LimitedOptions): 
   }).spawn();
   let isOver = false;
   const over = child.status.then(() => isOver = true);
+  // It does not outlive this process, which may be ended in the middle.
+  const onUnload = () => void (isOver || child.kill("SIGKILL"));
+  globalThis.addEventListener("unload", onUnload);
   const watcher = group.watch(child.pid);
   return {
     child,
     bound: group.bound,
     readUsage: () => isOver ? Promise.resolve(null) : readUsage(child.pid, group.memoryFolder),
     async [Symbol.asyncDispose]() {
+      globalThis.removeEventListener("unload", onUnload);
       if (!isOver) child.kill("SIGKILL");
       await over;
       await watcher;

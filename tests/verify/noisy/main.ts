@@ -28,6 +28,9 @@ const windowMs = toCount("--seconds", values.seconds) * 1000;
 const memoryBytes = await readMemoryLimit();
 const taken = await describeTaking();
 
+// What it has started ends with it.
+for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, () => Deno.exit(130));
+
 const results: NoisyResult[] = [];
 const missed: string[] = [];
 const describe = (left: number) => {

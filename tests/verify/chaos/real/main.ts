@@ -9,7 +9,7 @@ import { Stage } from "../stage.ts";
 import { type ClusterProcesses, openProcesses, type ProcessName } from "./processes.ts";
 import { OwnProcess } from "./own_process.ts";
 import { Installed, listTakeovers } from "./takeovers.ts";
-import { type RealPodfit, RealWorld } from "./world.ts";
+import { type Place, type RealPodfit, RealWorld } from "./world.ts";
 
 /** What to do, and how often podfit is killed. */
 export interface RealOptions {
@@ -30,18 +30,14 @@ export interface RealFault {
   readonly end: () => Promise<void>;
   /** After so long nothing may be resized any more: nobody measures usage. */
   readonly quietAfterS?: number;
+  /** Of the pods whose usage nobody measures, so far; all resizes without it. */
+  readonly countResizes?: () => number;
 }
 
 /** A stage for what is done to the cluster and to one podfit, and one for what is done to the leader of two. */
 export async function runReal({ seed, only, kills, takeovers }: RealOptions): Promise<readonly Played[]> {
-  if ((Deno.env.get("KUBECONFIG") ?? "") === "") {
-    throw new Error("Cannot run: KUBECONFIG names no cluster; see tests/cluster/up");
-  }
-  const processes = await openProcesses();
-  const restore = () => void processes.restore().finally(() => Deno.exit(130));
-  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, restore);
-  const names = only?.split(",");
-  const isChosen = ({ name }: RealFault) => names?.some((one) => name.includes(one)) !== false;
+  const processes = await openCluster();
+  restoreOnSignal(processes.restore);
   const own = new OwnProcess();
   const two = new Installed();
   const plans: readonly Plan[] = [
@@ -58,60 +54,114 @@ export async function runReal({ seed, only, kills, takeovers }: RealOptions): Pr
       list: () => listTakeovers(two, takeovers),
     },
   ];
+  const played = await runPlans(plans, { seed, only, restore: processes.restore });
+  for (const { stage } of played) if (stage.scenario === "real") stage.limits = own.limits;
+  return played;
+}
+
+/** The processes of the cluster of KUBECONFIG. */
+export async function openCluster(): Promise<ClusterProcesses> {
+  if ((Deno.env.get("KUBECONFIG") ?? "") === "") {
+    throw new Error("Cannot run: KUBECONFIG names no cluster; see tests/cluster/up");
+  }
+  return await openProcesses();
+}
+
+/** When this process is interrupted, whatever was done is put right first. */
+export function restoreOnSignal(restore: () => Promise<void>): void {
+  const end = () => void restore().finally(() => Deno.exit(130));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, end);
+}
+
+/** How plans are carried out. */
+export interface PlansOptions {
+  readonly seed: string;
+  /** Parts of names of faults, with commas; all faults without it. */
+  readonly only: string | undefined;
+  /** Puts right whatever was done. */
+  readonly restore: () => Promise<void>;
+}
+
+/** One plan after the other, each in a world of its own. */
+export async function runPlans(plans: readonly Plan[], options: PlansOptions): Promise<readonly Played[]> {
+  const names = options.only?.split(",");
+  const isChosen = ({ name }: RealFault) => names?.some((one) => name.includes(one)) !== false;
   const played: Played[] = [];
   for (const plan of plans) {
-    const stage = new Stage(plan.name, { seed });
-    // The namespace is known once the first fault begins.
-    if (!plan.list({ stage, namespace: () => "" }).some(isChosen)) continue;
+    const stage = new Stage(plan.name, { seed: options.seed });
+    // The world is there once the first fault begins.
+    if (!plan.list({ stage, getWorld: () => fail(plan.name) }).some(isChosen)) continue;
     const began = performance.now();
-    await perform(plan, { stage, processes, isChosen });
-    if (plan.podfit === own) stage.limits = own.limits;
+    await perform(plan, { stage, restore: options.restore, isChosen });
     played.push({ stage, about: plan.about, seconds: (performance.now() - began) / 1000 });
   }
   return played;
 }
 
+function fail(name: string): never {
+  throw new Error(`Cannot use the world of "${name}" before its first fault`);
+}
+
 /** What is done to one podfit. */
-interface Plan {
+export interface Plan {
   readonly name: string;
   readonly about: string;
   readonly podfit: RealPodfit;
+  readonly place?: Place;
   readonly list: (context: PlanContext) => readonly RealFault[];
 }
 
-interface PlanContext {
+/** What faults may use. */
+export interface PlanContext {
   readonly stage: Stage;
-  /** Of the world that the faults are done to. */
-  readonly namespace: () => string;
+  /** Throws before the first fault. */
+  readonly getWorld: () => RealWorld;
 }
 
 interface Performance {
   readonly stage: Stage;
-  readonly processes: ClusterProcesses;
+  readonly restore: () => Promise<void>;
   readonly isChosen: (fault: RealFault) => boolean;
 }
 
-async function perform({ podfit, list }: Plan, { stage, processes, isChosen }: Performance): Promise<void> {
+async function perform({ podfit, place, list }: Plan, { stage, restore, isChosen }: Performance): Promise<void> {
   try {
-    await using world = await RealWorld.open({ stage, podfit });
-    const faults = list({ stage, namespace: () => world.namespace });
-    for (const fault of faults.filter(isChosen)) await suffer(stage, { world, fault, processes });
+    await using world = await RealWorld.open({ stage, podfit, ...(place === undefined ? {} : { place }) });
+    const faults = list({ stage, getWorld: () => world });
+    for (const fault of faults.filter(isChosen)) await suffer(stage, { world, fault, restore });
   } catch (error) {
     const why = error instanceof Error ? error.stack ?? error.message : String(error);
     stage.note({ name: "the run itself", recoveredMs: null, withinMs: 0, why });
   } finally {
-    await processes.restore();
+    await restore();
   }
 }
 
 interface Suffering {
   readonly world: RealWorld;
   readonly fault: RealFault;
-  readonly processes: ClusterProcesses;
+  readonly restore: () => Promise<void>;
 }
 
-async function suffer(stage: Stage, { world, fault, processes }: Suffering): Promise<void> {
-  const { name, lastsS, withinS, begin, end, quietAfterS = Infinity } = fault;
+/** What goes wrong with the fault itself is noted as a fault that nobody recovered from, and the next one begins. */
+async function suffer(stage: Stage, { world, fault, restore }: Suffering): Promise<void> {
+  const { name, withinS } = fault;
+  const why = await inflict(stage, { world, fault, restore }).then(() => "", (error: unknown) => String(error));
+  if (why !== "") await restore();
+  world.unsettle();
+  const endedMs = performance.now();
+  const wrong = await world.settle(withinS * 1000);
+  const recoveredMs = performance.now() - endedMs;
+  const whole = [why, wrong].filter((one) => one !== "").join("; ");
+  stage.note({ name, recoveredMs, withinMs: withinS * 1000, why: whole });
+  console.log(
+    `  ${name}: ${whole === "" ? `recovered after ${(recoveredMs / 1000).toFixed(1)} s` : `NOT recovered: ${whole}`}`,
+  );
+}
+
+async function inflict(stage: Stage, { world, fault, restore }: Suffering): Promise<void> {
+  const { name, lastsS, begin, end, quietAfterS = Infinity } = fault;
+  const count = fault.countResizes ?? (() => world.witness.resizes);
   world.unsettle();
   // So that podfit is at work when it begins.
   await world.tellLoads();
@@ -120,20 +170,12 @@ async function suffer(stage: Stage, { world, fault, processes }: Suffering): Pro
   // Whether it gets anywhere meanwhile is not asked; it must be tempted.
   void world.settle(quietS * 1000).catch(() => {});
   await systemClock.sleep(quietS * 1000);
-  const before = world.witness.resizes;
+  const before = count();
   await systemClock.sleep((lastsS - quietS) * 1000);
-  if (quietS < lastsS && world.witness.resizes > before) {
+  if (quietS < lastsS && count() > before) {
     stage.broke("stale resize", `${name}: while nobody measured usage`);
   }
-  await end().finally(() => processes.restore());
-  world.unsettle();
-  const endedMs = performance.now();
-  const why = await world.settle(withinS * 1000);
-  const recoveredMs = performance.now() - endedMs;
-  stage.note({ name, recoveredMs, withinMs: withinS * 1000, why });
-  console.log(
-    `  ${name}: ${why === "" ? `recovered after ${(recoveredMs / 1000).toFixed(1)} s` : `NOT recovered: ${why}`}`,
-  );
+  await end().finally(restore);
 }
 
 function listFaults({ pause, resume, kill, start, cut, mend }: ClusterProcesses): readonly RealFault[] {
@@ -168,7 +210,7 @@ function listFaults({ pause, resume, kill, start, cut, mend }: ClusterProcesses)
 /** What is done to podfit itself. */
 function listOwnFaults(
   podfit: OwnProcess,
-  { stage, namespace, kills }: PlanContext & { readonly kills: number },
+  { stage, getWorld, kills }: PlanContext & { readonly kills: number },
 ): readonly RealFault[] {
   const signal = (what: Deno.Signal) => Promise.resolve(Deno.kill(podfit.pid, what));
   const paused: RealFault = {
@@ -187,7 +229,7 @@ function listOwnFaults(
       await systemClock.sleep(stage.random() * 20_000);
       await podfit.kill();
     },
-    end: () => podfit.start(namespace()),
+    end: () => podfit.start(getWorld().namespace),
   }));
   return [paused, ...killed];
 }

@@ -5,12 +5,14 @@
 import { systemClock } from "../../../../lib/runtime/clock.ts";
 
 /** Those that something may be done to, in the order in which they need each other. */
-export const PROCESSES = ["etcd", "apiserver", "containerd", "kubelet"] as const;
+export const PROCESSES = ["etcd", "apiserver", "kcm", "scheduler", "containerd", "kubelet"] as const;
 /** One of them. */
 export type ProcessName = typeof PROCESSES[number];
 
 /** The processes of one cluster. */
 export interface ClusterProcesses {
+  /** Of the cluster's files. */
+  readonly directory: string;
   readonly pause: (name: ProcessName) => Promise<void>;
   readonly resume: (name: ProcessName) => Promise<void>;
   readonly kill: (name: ProcessName) => Promise<void>;
@@ -78,6 +80,7 @@ export async function openProcesses(): Promise<ClusterProcesses> {
   const setLink = async (state: "up" | "down") => void await readTool("ip", ["link", "set", LINK, state]);
 
   return {
+    directory,
     kill,
     start,
     pause: (name) => signal(name, "SIGSTOP"),
@@ -94,7 +97,8 @@ export async function openProcesses(): Promise<ClusterProcesses> {
   };
 }
 
-function readHome(): string {
+/** Of the programs and files of tests/cluster. */
+export function readHome(): string {
   const cache = Deno.env.get("XDG_CACHE_HOME") ?? `${Deno.env.get("HOME") ?? ""}/.cache`;
   return Deno.env.get("CLUSTER_HOME") ?? `${cache}/podfit-cluster`;
 }
@@ -109,7 +113,7 @@ async function isDead(pid: number): Promise<boolean> {
 }
 
 /** What a program prints. Below /proc it may read, and Deno not: https://docs.deno.com/runtime/fundamentals/security/ */
-async function readTool(name: string, args: readonly string[]): Promise<string> {
+export async function readTool(name: string, args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await new Deno.Command(name, { args: [...args] }).output();
   const decoder = new TextDecoder();
   if (code === 0) return decoder.decode(stdout);

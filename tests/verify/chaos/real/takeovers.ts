@@ -4,15 +4,22 @@
  */
 import { cutPod, type Fault, killPod, pausePod } from "../../../e2e/support/pod_faults.ts";
 import { installRelease, readLeader, type Release, waitForLeader } from "../../../e2e/support/release.ts";
+import type { Values } from "../../../../tools/helm.ts";
 import type { RealFault } from "./main.ts";
 import type { RealPodfit } from "./world.ts";
 
 /** As its chart installs it, for one namespace. */
 export class Installed implements RealPodfit {
+  readonly #values: Values;
   #release: Release | null = null;
 
+  /** `values`: of the chart, next to those of every scenario. */
+  constructor(values: Values = {}) {
+    this.#values = values;
+  }
+
   async start(namespace: string): Promise<void> {
-    this.#release = await installRelease(namespace, {});
+    this.#release = await installRelease(namespace, this.#values);
   }
 
   get release(): Release {

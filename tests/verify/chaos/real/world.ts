@@ -5,12 +5,11 @@
 import { connect } from "../../../../lib/kube/http_transport.ts";
 import { watchList } from "../../../../lib/kube/watch.ts";
 import { systemClock } from "../../../../lib/runtime/clock.ts";
-import { parseAmount } from "../../../../lib/units/quantity.ts";
 import { parseResizeEntries } from "../../../../lib/units/managed_fields.ts";
 import type { Backend } from "../../../e2e/support/backend.ts";
 import { openRealCluster } from "../../../e2e/support/real_cluster.ts";
 import type { Json } from "../../../support/api_objects.ts";
-import { describeApp, SIDE } from "../apps.ts";
+import { describeApp, readRequest, SIDE } from "../apps.ts";
 import type { Stage } from "../stage.ts";
 import { Witness } from "../witness.ts";
 
@@ -19,7 +18,17 @@ const BOUNDS = { min: 30, max: 600 };
 const COOLDOWN_S = 10;
 /** A load is measured to a few percent: 60m of 152m is 39 % by what was told, and 41 % by what was used. */
 const TOLERANCE = 3;
-const REPLICAS = 2;
+/** podfit may decide on usage of so long ago, and its loads are told in turns. */
+const KNOWN_MS = 45_000;
+
+/** Where the pods of a world run. */
+export interface Place {
+  readonly replicas: number;
+  /** Of the template of the pods. */
+  readonly podFields?: Readonly<Record<string, unknown>>;
+}
+
+const ANYWHERE: Place = { replicas: 2 };
 
 /** podfit beside the pods of a namespace, however it runs. */
 export interface RealPodfit extends AsyncDisposable {
@@ -33,6 +42,13 @@ export interface RealWorldOptions {
   readonly stage: Stage;
   /** Not started yet; the world disposes of it. */
   readonly podfit: RealPodfit;
+  readonly place?: Place;
+}
+
+/** What a pod was told to use. */
+interface Told {
+  readonly level: number;
+  readonly atMs: number;
 }
 
 /** A namespace with its pods, and a podfit for it. */
@@ -40,14 +56,20 @@ export class RealWorld implements AsyncDisposable {
   readonly namespace: string;
   readonly witness: Witness;
   readonly #backend: Backend;
+  readonly #stage: Stage;
+  readonly #place: Place;
   readonly #pods = new Map<string, Json>();
-  readonly #told = new Map<string, number>();
-  readonly #ending = new AbortController();
+  /** By uid and start of its container: one that starts again has forgotten what it was told. */
+  readonly #told = new Map<string, Told>();
+  readonly #resized = new Map<string, number>();
+  #watching = new AbortController();
   readonly #podfit: RealPodfit;
   #level = 0;
 
-  private constructor({ stage, podfit }: RealWorldOptions, backend: Backend, namespace: string) {
+  private constructor({ stage, podfit, place = ANYWHERE }: RealWorldOptions, backend: Backend, namespace: string) {
     this.namespace = namespace;
+    this.#stage = stage;
+    this.#place = place;
     this.#backend = backend;
     this.#podfit = podfit;
     this.witness = new Witness({ stage, clock: systemClock, bounds: BOUNDS, cooldownMs: COOLDOWN_S * 1000 });
@@ -61,8 +83,9 @@ export class RealWorld implements AsyncDisposable {
     const world = new RealWorld(options, backend, namespace);
     const requests = { cpu: "100m", memory: "32Mi" };
     const sizes = { requests, cpuLimit: "800m", cpuMillicores: LEVELS[0], bounds: BOUNDS };
-    await backend.apply(namespace, describeApp("web", { replicas: REPLICAS, cooldownS: COOLDOWN_S, ...sizes }));
-    void world.#watch();
+    const { replicas, podFields } = world.#place;
+    await backend.apply(namespace, describeApp("web", { replicas, podFields, cooldownS: COOLDOWN_S, ...sizes }));
+    world.watchAgain();
     await options.podfit.start(namespace);
     world.shift();
     const why = await world.settle(180_000);
@@ -85,12 +108,32 @@ export class RealWorld implements AsyncDisposable {
 
   /** Pods are told what to use; those that could not be told are told again the next time. */
   async tellLoads(): Promise<void> {
-    for (const { metadata: { name, uid } } of this.#listRunning()) {
-      if (this.#told.get(uid) === this.#level) continue;
-      const pod = { namespace: this.namespace, name, port: 8080 };
-      await this.#backend.setLoad(pod, { cpuMillicores: LEVELS[this.#level] ?? 0 })
-        .then(() => this.#told.set(uid, this.#level), () => {});
+    await Promise.all(
+      this.#listRunning().map(async (running) => {
+        const key = toKey(running);
+        if (this.#told.get(key)?.level === this.#level) return;
+        const pod = { namespace: this.namespace, name: running.metadata.name, port: 8080 };
+        const level = this.#level;
+        await this.#backend.setLoad(pod, { cpuMillicores: LEVELS[level] ?? 0 })
+          .then(() => this.#told.set(key, { level, atMs: performance.now() }), () => {});
+      }),
+    );
+  }
+
+  /** Resizes so far of the pods on a node. */
+  countResizes(nodeName: string): number {
+    return this.#resized.get(nodeName) ?? 0;
+  }
+
+  /** Waits for the next resize, and names the node of its pod; `null` when there was none within so long. */
+  async waitForResize(withinMs: number): Promise<string | null> {
+    const before = new Map(this.#resized);
+    const endsMs = performance.now() + withinMs;
+    while (performance.now() < endsMs) {
+      for (const [nodeName, count] of this.#resized) if (count > (before.get(nodeName) ?? 0)) return nodeName;
+      await systemClock.sleep(50);
     }
+    return null;
   }
 
   /** Waits until pods fit and podfit is well; what is still wrong after so long, empty where nothing is. */
@@ -109,12 +152,21 @@ export class RealWorld implements AsyncDisposable {
   async describe(): Promise<string> {
     const unfit = this.#listUnfit();
     const running = this.#listRunning().length;
-    const pods = running === REPLICAS ? "" : `${running} of ${REPLICAS} pods run`;
+    const { replicas } = this.#place;
+    const pods = running === replicas ? "" : `${running} of ${replicas} pods run`;
     return [pods, ...unfit, await this.#podfit.describe()].filter((what) => what !== "").join("; ");
   }
 
+  /** Forgets what it saw of pods, and lists them anew: for a cluster whose state was replaced. */
+  watchAgain(): void {
+    this.#watching.abort();
+    this.#watching = new AbortController();
+    for (const pod of this.#pods.values()) this.#drop(pod);
+    void this.#watch(this.#watching.signal);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#ending.abort();
+    this.#watching.abort();
     await this.#podfit[Symbol.asyncDispose]();
     await this.#backend.delete({ kind: "Namespace", namespace: "", name: this.namespace });
     await this.#backend[Symbol.asyncDispose]();
@@ -129,8 +181,7 @@ export class RealWorld implements AsyncDisposable {
   #listUnfit(): readonly string[] {
     const used = LEVELS[this.#level] ?? 0;
     return this.#listRunning().flatMap(({ metadata, spec }) => {
-      const parsed = parseAmount(spec.containers[0].resources.requests.cpu, "cpu");
-      const percent = parsed.ok ? 100 * used / parsed.amount : NaN;
+      const percent = 100 * used / readRequest({ spec });
       return percent > SIDE.scaleDownThreshold - TOLERANCE && percent < SIDE.scaleUpThreshold + TOLERANCE
         ? []
         : [`${metadata.name} uses ${used}m of ${spec.containers[0].resources.requests.cpu}`];
@@ -138,14 +189,14 @@ export class RealWorld implements AsyncDisposable {
   }
 
   /** What was missed while nobody could be asked shows in the next list. */
-  async #watch(): Promise<void> {
+  async #watch(signal: AbortSignal): Promise<void> {
     await using server = await connect({ version: "chaos", kubeconfigVariable: Deno.env.get("KUBECONFIG") ?? null });
     const events = watchList<Json>(server.transport, {
       origin: server.origin,
       path: `/api/v1/namespaces/${this.namespace}/pods`,
       clock: systemClock,
       random: Math.random,
-      signal: this.#ending.signal,
+      signal,
       project: (object) => object,
       onError: () => {},
     });
@@ -166,12 +217,31 @@ export class RealWorld implements AsyncDisposable {
     this.#pods.set(pod.metadata.uid, pod);
     // By the API server's clock, as a watch may lag behind.
     const atMs = Math.max(0, ...parseResizeEntries(pod.metadata.managedFields).map(({ at }) => at));
-    if (before !== undefined) this.witness.compare(before, pod, atMs);
+    if (before === undefined) return;
+    const resizes = this.witness.resizes;
+    this.witness.compare(before, pod, atMs);
+    if (this.witness.resizes === resizes) return;
+    this.#resized.set(pod.spec.nodeName, this.countResizes(pod.spec.nodeName) + 1);
+    this.#judgeUsage(pod);
+  }
+
+  /** No request below what its container has used for a while. */
+  #judgeUsage(pod: Json): void {
+    const told = this.#told.get(toKey(pod));
+    if (told === undefined || performance.now() - told.atMs < KNOWN_MS) return;
+    const used = LEVELS[told.level] ?? 0;
+    const request = readRequest(pod);
+    if (request >= used) return;
+    this.#stage.broke("wrong size", `${pod.metadata.name} has ${request}m and has used ${used}m for a while`);
   }
 
   #drop(pod: Json): void {
     this.#pods.delete(pod.metadata.uid);
-    this.#told.delete(pod.metadata.uid);
+    this.#told.delete(toKey(pod));
     this.witness.forget(pod);
   }
+}
+
+function toKey({ metadata, status }: Json): string {
+  return `${metadata.uid} ${status.containerStatuses?.[0]?.containerID ?? ""}`;
 }

@@ -1,0 +1,94 @@
+/**
+ * Nodes with cgroup version 2 of the cluster of tests/cluster: each is a Linux of its own, which loses its power, its
+ * network, its time or the room on its disk. See tests/cluster/guest/node.
+ */
+import { readHome, readTool } from "../chaos/real/processes.ts";
+
+/** Starts and ends guests. */
+const NODE = new URL("../../cluster/guest/node", import.meta.url).pathname;
+/** Minutes of a start on a machine that does something else. */
+const START_MS = 180_000;
+const SHELL_MS = 60_000;
+
+/** A guest. */
+export interface Guest {
+  /** Of its node. */
+  readonly name: string;
+  /** From 1. */
+  readonly number: number;
+}
+
+/** The guests of one cluster. */
+export interface Guests {
+  readonly all: readonly Guest[];
+  /** Throws where there is none of that name. */
+  readonly get: (name: string) => Guest;
+  /** At once, as without power: what it had in memory is lost, its disk too. */
+  readonly kill: (guest: Guest) => Promise<void>;
+  /** Resolves when its node is ready. */
+  readonly start: (guest: Guest) => Promise<void>;
+  /** Nothing reaches it or its pods. */
+  readonly cut: (guest: Guest) => Promise<void>;
+  readonly mend: (guest: Guest) => Promise<void>;
+  /** What commands print in its shell. */
+  readonly run: (guest: Guest, script: string) => Promise<string>;
+  /** An archive of tests/cluster's images, by name, becomes one of the guest's images. */
+  readonly importImage: (guest: Guest, archive: string) => Promise<void>;
+}
+
+/** Those that `CGROUP2_NODES=N tests/cluster/up` has started. */
+export async function openGuests(): Promise<Guests> {
+  const names = (await runShell('ls "$0/run/guests" 2>/dev/null || true', [readHome()])).split("\n")
+    .filter((name) => name !== "").sort();
+  const all = names.map((name): Guest => ({ name, number: Number(/-(\d+)$/.exec(name)?.[1]) }));
+  const inside = (...args: readonly string[]) => readTool("nsenter", ["--net=/run/netns/podfit", ...args]);
+  const run = (guest: Guest, script: string) =>
+    runShell('printf "%s\\nexit\\n" "$2" | timeout "$3" "$0" sh "$1"', [
+      NODE,
+      guest.name,
+      script,
+      `${SHELL_MS / 1000}`,
+    ]);
+  return {
+    all,
+    get(name) {
+      const guest = all.find((one) => one.name === name);
+      if (guest === undefined) throw new Error(`Cannot find guest "${name}": there are ${names.join(", ") || "none"}`);
+      return guest;
+    },
+    kill: async ({ name }) => void await readTool(NODE, ["kill", name]),
+    // Its kernel goes on when this has ended, so nothing of its may be piped to here.
+    async start({ name, number }) {
+      const script = 'timeout "$3" "$0" up "$1" "$2" >/dev/null';
+      await runShell(script, [NODE, name, String(number), `${START_MS / 1000}`]);
+    },
+    // What it sends arrives, and no answer comes back. Its link stays up, for its driver survives nothing else.
+    async cut(guest) {
+      const { address, pods } = listAddresses(guest);
+      await inside("ip", "route", "replace", "blackhole", `${address}/32`);
+      await inside("ip", "route", "replace", "blackhole", pods);
+    },
+    async mend(guest) {
+      const { address, pods } = listAddresses(guest);
+      await inside("ip", "route", "del", "blackhole", `${address}/32`).catch(() => {});
+      await inside("ip", "route", "replace", pods, "via", address);
+    },
+    run,
+    async importImage(guest, archive) {
+      const printed = await run(
+        guest,
+        `ctr -n k8s.io images import /images/${archive} >/dev/null 2>&1 && echo imported`,
+      );
+      if (!printed.includes("imported")) throw new Error(`Cannot import "${archive}" on ${guest.name}`);
+    },
+  };
+}
+
+/** As tests/cluster/guest/node gives them. */
+function listAddresses({ number }: Guest): { readonly address: string; readonly pods: string } {
+  return { address: `10.231.${107 + number}.2`, pods: `10.${100 + number}.0.0/16` };
+}
+
+function runShell(script: string, args: readonly string[]): Promise<string> {
+  return readTool("bash", ["-c", script, ...args]);
+}
