@@ -143,8 +143,8 @@ const CONTROLLERS: Readonly<Record<string, string>> = {
   "podfit, `thrifty`": "podfit-thrifty",
   "podfit, Kedify's documented example": "podfit-example",
   "VPA, defaults": "vpa",
-  "VPA, half-lives of 30 minutes": "vpa-30m",
-  "VPA, fastest flags": "vpa-fast",
+  "VPA, half-life of usage 30 minutes": "vpa-30m",
+  "VPA, flags for the fastest reaction": "vpa-fast",
 };
 
 /** The cells of all rows of tables. */
