@@ -120,7 +120,7 @@ export function listMachineFaults(
       name: "etcd goes back to a backup of some minutes ago",
       lastsS: 0,
       withinS: 600,
-      begin: () => restoreBackup(processes, getWorld),
+      begin: () => restoreBackup({ processes, guests, getWorld }),
       end: () => Promise.resolve(),
     },
     ...Array.from({ length: 10 }, (_, index): RealFault => ({
@@ -137,7 +137,7 @@ export function listMachineFaults(
  * As https://kubernetes.io/docs/tasks/administer-cluster/configure-upgrade-etcd/ says, the API server is stopped meanwhile,
  * and the other components are started again; podfit is not.
  */
-async function restoreBackup(processes: ClusterProcesses, getWorld: PlanContext["getWorld"]): Promise<void> {
+async function restoreBackup({ processes, guests, getWorld }: Restoring): Promise<void> {
   const stop = async () => {
     await processes.kill("apiserver");
     await processes.kill("etcd");
@@ -167,7 +167,14 @@ async function restoreBackup(processes: ClusterProcesses, getWorld: PlanContext[
     await processes.kill(name);
     await processes.start(name);
   }
+  // A kubelet that goes on waits for what is newer than what it saw last, and takes no new size until then.
+  for (const guest of guests.all) await guests.run(guest, "pkill -9 -x kubelet");
   getWorld().watchAgain();
+}
+
+interface Restoring extends Pick<PlanContext, "getWorld"> {
+  readonly processes: ClusterProcesses;
+  readonly guests: Guests;
 }
 
 /** Something else in its cgroup takes all of its memory, and the kernel ends podfit first. */
@@ -183,8 +190,8 @@ exit 1`;
   await podfit.kill();
 }
 
-/** What is done to two podfits that the chart has installed, one of them on a guest. */
-export function listInstalledFaults(
+/** What is done to the leader of two podfits that the chart has installed, one of them on a guest. */
+export function listNodeFaults(
   { guests, podfit }: { readonly guests: Guests; readonly podfit: Installed },
 ): readonly RealFault[] {
   const readNode = async (name: string) => {
@@ -215,6 +222,12 @@ export function listInstalledFaults(
         await guests.importImage(harmed, "podfit.tar");
       },
     },
+  ];
+}
+
+/** What is done to the version of two podfits. */
+export function listUpgradeFaults(podfit: Installed): readonly RealFault[] {
+  return [
     {
       name: "the chart is upgraded under load",
       lastsS: 0,

@@ -14,7 +14,7 @@ import type { ClusterProcesses } from "../chaos/real/processes.ts";
 import { Installed } from "../chaos/real/takeovers.ts";
 import { describePlayed } from "../chaos/report.ts";
 import { describeFailures, summarize } from "../chaos/stage.ts";
-import { listInstalledFaults, listMachineFaults } from "./faults.ts";
+import { listMachineFaults, listNodeFaults, listUpgradeFaults } from "./faults.ts";
 import { type Guests, openGuests } from "./guests.ts";
 
 const GUESTS = 3;
@@ -85,6 +85,7 @@ function listPlans(guests: Guests, processes: ClusterProcesses): readonly Plan[]
     },
     tolerations: [{ key: CGROUP2, operator: "Exists" }],
   });
+  const upgraded = new Installed();
   return [
     {
       name: "machines",
@@ -94,10 +95,16 @@ function listPlans(guests: Guests, processes: ClusterProcesses): readonly Plan[]
       list: (context) => listMachineFaults({ guests, processes, podfit: own }, context),
     },
     {
-      name: "installed",
-      about: "the nodes and the version of two podfits that the chart has installed",
+      name: "node of podfit",
+      about: "the node of the leader of two podfits that the chart has installed",
       podfit: two,
-      list: () => listInstalledFaults({ guests, podfit: two }),
+      list: () => listNodeFaults({ guests, podfit: two }),
+    },
+    {
+      name: "versions of podfit",
+      about: "an upgrade of the chart and the way back, while loads change",
+      podfit: upgraded,
+      list: () => listUpgradeFaults(upgraded),
     },
   ];
 }

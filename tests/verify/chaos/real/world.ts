@@ -154,7 +154,8 @@ export class RealWorld implements AsyncDisposable {
     const running = this.#listRunning().length;
     const { replicas } = this.#place;
     const pods = running === replicas ? "" : `${running} of ${replicas} pods run`;
-    return [pods, ...unfit, await this.#podfit.describe()].filter((what) => what !== "").join("; ");
+    return [pods, ...unfit, ...this.#listNotInForce(), await this.#podfit.describe()].filter((what) => what !== "")
+      .join("; ");
   }
 
   /** Forgets what it saw of pods, and lists them anew: for a cluster whose state was replaced. */
@@ -185,6 +186,15 @@ export class RealWorld implements AsyncDisposable {
       return percent > SIDE.scaleDownThreshold - TOLERANCE && percent < SIDE.scaleUpThreshold + TOLERANCE
         ? []
         : [`${metadata.name} uses ${used}m of ${spec.containers[0].resources.requests.cpu}`];
+    });
+  }
+
+  /** Pods whose kubelet has not taken the last size. */
+  #listNotInForce(): readonly string[] {
+    return this.#listRunning().flatMap(({ metadata, spec, status }) => {
+      const inForce = status.containerStatuses?.[0]?.resources?.requests?.cpu;
+      const wanted = spec.containers[0].resources.requests.cpu;
+      return inForce === wanted ? [] : [`${metadata.name} has ${inForce} in force, and ${wanted} in its spec`];
     });
   }
 
