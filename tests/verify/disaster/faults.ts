@@ -4,7 +4,7 @@
  * loses its node, its memory and its version.
  */
 import { systemClock } from "../../../lib/runtime/clock.ts";
-import { kubectl, runProgram } from "../../e2e/support/kubectl.ts";
+import { runProgram } from "../../e2e/support/kubectl.ts";
 import { killPod } from "../../e2e/support/pod_faults.ts";
 import { waitForLeader } from "../../e2e/support/release.ts";
 import type { PlanContext, RealFault } from "../chaos/real/main.ts";
@@ -244,17 +244,8 @@ export function listUpgradeFaults(podfit: Installed): readonly RealFault[] {
         await runProgram("helm", ["rollback", name, "--namespace", namespace, "--wait", "--timeout", "90s"], {
           timeoutMs: 100_000,
         });
-        const shown = await kubectl([
-          "get",
-          "pods",
-          "-n",
-          namespace,
-          "-l",
-          `app.kubernetes.io/instance=${name}`,
-          "-o",
-          "yaml",
-        ]);
-        if (shown.includes("example.com/version")) throw new Error("Cannot go on: the pods are those of the upgrade");
+        const pods = JSON.stringify(await podfit.release.listPods());
+        if (pods.includes("example.com/version")) throw new Error("Cannot go on: the pods are those of the upgrade");
       },
       end: () => Promise.resolve(),
     },
