@@ -64,12 +64,14 @@ scenario("what the chart's leader decides is recorded through the API server's p
     await waitForResize(namespace, "web");
     const ask = (...args: readonly string[]) =>
       runCommand([...args, "-n", namespace, "--podfit-namespace", release.namespace]);
-    const explained = await ask("explain", "pod/web");
-    assertEquals([explained.code, explained.complaints], [0, []]);
-    assertMatch(
-      explained.stdout,
-      /^web has cpu\.requests 20m\. .*\nIt has this size because podfit changed cpu\.requests 10m -> 20m \S+ ago/,
-    );
+    // Its kubelet may not have answered at once.
+    const words =
+      /^web has cpu\.requests 20m\. .*\nIt has this size because podfit changed cpu\.requests 10m -> 20m \S+ ago/;
+    await waitFor("the size to be explained", async () => {
+      const { code, complaints, stdout } = await ask("explain", "pod/web");
+      assertEquals([code, complaints], [0, []]);
+      return words.test(stdout);
+    });
     await assertPodsAreRefused(release);
     const recorded = await ask("record", "pod/web", "--for", RECORDED);
     assertEquals(recorded.code, 0, recorded.complaints.join("\n"));
