@@ -47,15 +47,13 @@ export function listMachineFaults(
       harmed = await waitForGuest();
       await harm(harmed);
     },
-    end: () => Promise.resolve(),
   });
-  const last = (): Guest => guests.all[guests.all.length - 1] ?? getHarmed();
   const clock = (name: string, offsetS: number): RealFault => ({
     name: `a node's clock is an hour ${name}`,
     lastsS: 90,
     withinS: 240,
     async begin() {
-      harmed = last();
+      harmed = guests.last;
       await guests.run(harmed, `date -s @$(( $(date +%s) + ${offsetS} ))`);
     },
     end: async () => void await guests.run(getHarmed(), `date -s @${Math.round(Date.now() / 1000)}`),
@@ -74,7 +72,7 @@ export function listMachineFaults(
       quietAfterS: SILENT_S,
       countResizes: () => getWorld().countResizes(getHarmed().name),
       async begin() {
-        harmed = last();
+        harmed = guests.last;
         await guests.cut(harmed);
       },
       end: () => guests.mend(getHarmed()),
@@ -86,7 +84,7 @@ export function listMachineFaults(
       lastsS: 90,
       withinS: 400,
       async begin() {
-        harmed = last();
+        harmed = guests.last;
         await guests.run(harmed, "dd if=/dev/zero of=/var/lib/kubelet/full bs=64k 2>/dev/null");
       },
       end: async () => void await guests.run(getHarmed(), "rm /var/lib/kubelet/full"),
@@ -114,14 +112,12 @@ export function listMachineFaults(
           await getWorld().settle(27_000);
         }
       },
-      end: () => Promise.resolve(),
     },
     {
       name: "etcd goes back to a backup of some minutes ago",
       lastsS: 0,
       withinS: 600,
       begin: () => restoreBackup({ processes, guests, getWorld }),
-      end: () => Promise.resolve(),
     },
     ...Array.from({ length: 10 }, (_, index): RealFault => ({
       name: `podfit is OOM-killed (${index + 1} of 10)`,
@@ -233,7 +229,6 @@ export function listUpgradeFaults(podfit: Installed): readonly RealFault[] {
       lastsS: 0,
       withinS: 180,
       begin: () => podfit.release.upgrade({ podAnnotations: { "example.com/version": "next" } }),
-      end: () => Promise.resolve(),
     },
     {
       name: "the chart goes back to the version before",
@@ -247,7 +242,6 @@ export function listUpgradeFaults(podfit: Installed): readonly RealFault[] {
         const pods = JSON.stringify(await podfit.release.listPods());
         if (pods.includes("example.com/version")) throw new Error("Cannot go on: the pods are those of the upgrade");
       },
-      end: () => Promise.resolve(),
     },
   ];
 }

@@ -21,6 +21,8 @@ export interface Guest {
 /** The guests of one cluster. */
 export interface Guests {
   readonly all: readonly Guest[];
+  /** Of those. */
+  readonly last: Guest;
   /** Throws where there is none of that name. */
   readonly get: (name: string) => Guest;
   /** At once, as without power: what it had in memory is lost, its disk too. */
@@ -36,11 +38,15 @@ export interface Guests {
   readonly importImage: (guest: Guest, archive: string) => Promise<void>;
 }
 
-/** Those that `CGROUP2_NODES=N tests/cluster/up` has started. */
-export async function openGuests(): Promise<Guests> {
+/** Those that `CGROUP2_NODES=N tests/cluster/up` has started. Throws where there are fewer than so many. */
+export async function openGuests(least: number): Promise<Guests> {
   const names = (await runShell('ls "$0/run/guests" 2>/dev/null || true', [readHome()])).split("\n")
     .filter((name) => name !== "").sort();
   const all = names.map((name): Guest => ({ name, number: Number(/-(\d+)$/.exec(name)?.[1]) }));
+  const last = all.at(-1);
+  if (last === undefined || all.length < least) {
+    throw new Error(`Cannot run on ${all.length} nodes with cgroup v2: see CGROUP2_NODES=${least} tests/cluster/up`);
+  }
   const inside = (...args: readonly string[]) => readTool("nsenter", ["--net=/run/netns/podfit", ...args]);
   const run = (guest: Guest, script: string) =>
     runShell('printf "%s\\nexit\\n" "$2" | timeout "$3" "$0" sh "$1"', [
@@ -51,6 +57,7 @@ export async function openGuests(): Promise<Guests> {
     ]);
   return {
     all,
+    last,
     get(name) {
       const guest = all.find((one) => one.name === name);
       if (guest === undefined) throw new Error(`Cannot find guest "${name}": there are ${names.join(", ") || "none"}`);

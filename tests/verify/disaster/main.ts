@@ -45,23 +45,17 @@ const { values } = parseArgs({
 const { seed, only } = values;
 const taken = await describeTaking();
 const processes = await openCluster();
-const guests = await openGuests();
-if (guests.all.length < GUESTS) {
-  throw new Error(
-    `Cannot run on ${guests.all.length} nodes with cgroup v2: see CGROUP2_NODES=${GUESTS} tests/cluster/up`,
-  );
-}
+const guests = await openGuests(GUESTS);
 restoreOnSignal(() => restore(guests, processes));
 console.log(`disaster: seed ${seed}`);
-const last = guests.all.at(-1);
-if (last !== undefined) await guests.importImage(last, "podfit.tar");
+await guests.importImage(guests.last, "podfit.tar");
 const played = await runPlans(listPlans(guests, processes), { seed, only, restore: () => restore(guests, processes) });
 const stages = played.map(({ stage }) => stage);
-const lines = [...played.flatMap(describePlayed), ...describeFailures(stages), summarize(stages)];
-for (const line of describeFailures(stages)) console.log(line);
-console.log(summarize(stages));
+const failures = describeFailures(stages);
+const lines = [...failures, summarize(stages)];
+for (const line of lines) console.log(line);
 if (values.write) await write();
-Deno.exit(stages.length > 0 && describeFailures(stages).length === 0 ? 0 : 1);
+Deno.exit(stages.length > 0 && failures.length === 0 ? 0 : 1);
 
 function listPlans(guests: Guests, processes: ClusterProcesses): readonly Plan[] {
   const own = new OwnProcess();
@@ -72,7 +66,7 @@ function listPlans(guests: Guests, processes: ClusterProcesses): readonly Plan[]
         requiredDuringSchedulingIgnoredDuringExecution: {
           nodeSelectorTerms: [
             { matchExpressions: [{ key: CGROUP2, operator: "DoesNotExist" }] },
-            { matchExpressions: [{ key: "kubernetes.io/hostname", operator: "In", values: [last?.name ?? ""] }] },
+            { matchExpressions: [{ key: "kubernetes.io/hostname", operator: "In", values: [guests.last.name] }] },
           ],
         },
       },
@@ -122,7 +116,7 @@ cores. What the faults are and how they are judged: [docs/evidence/chaos.md](../
 
 \`\`\`
 disaster: seed ${seed}
-${lines.join("\n")}
+${[...played.flatMap(describePlayed), ...lines].join("\n")}
 \`\`\`
 `;
   await Deno.writeTextFile(new URL("../results/disaster.md", import.meta.url), text);

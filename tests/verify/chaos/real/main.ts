@@ -27,7 +27,8 @@ export interface RealFault {
   readonly lastsS: number;
   readonly withinS: number;
   readonly begin: () => Promise<void>;
-  readonly end: () => Promise<void>;
+  /** Without it the fault ends by itself. */
+  readonly end?: () => Promise<void>;
   /** After so long nothing may be resized any more: nobody measures usage. */
   readonly quietAfterS?: number;
   /** Of the pods whose usage nobody measures, so far; all resizes without it. */
@@ -175,7 +176,11 @@ async function inflict(stage: Stage, { world, fault, restore }: Suffering): Prom
   if (quietS < lastsS && count() > before) {
     stage.broke("stale resize", `${name}: while nobody measured usage`);
   }
-  await end().finally(restore);
+  try {
+    await end?.();
+  } finally {
+    await restore();
+  }
 }
 
 function listFaults({ pause, resume, kill, start, cut, mend }: ClusterProcesses): readonly RealFault[] {
