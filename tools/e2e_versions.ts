@@ -2,19 +2,21 @@
  * Runs the scenarios of tests/e2e on other versions of Kubernetes, and writes how they ended to
  * tests/verify/results/versions.json and versions.md. It ends a cluster of tests/cluster that is up.
  *   deno task e2e:versions [VERSION...] [FILE...]
- * Without a version: 1.34, 1.35 and 1.37. With files of tests/e2e only these run, and the others keep their last outcome.
+ * Without a version: 1.34, 1.35 and 1.37. `1.37/1.35` has kubelets of 1.35, as a cluster in the middle of its upgrade. With files of tests/e2e only these run, and the others keep their last outcome.
  */
 import { isScenario, runSuite } from "./run_tests.ts";
 import type { TestCase } from "./test_results.ts";
 import { toTable } from "./reference/markdown.ts";
 
-/** By version such as `1.37`. */
+/** By version such as `1.37`, or `1.37/1.35` where the kubelets have another. */
 export type Versions = Readonly<Record<string, VersionResults>>;
 
 /** How the scenarios ended on one version. */
 export interface VersionResults {
   /** `v1.37.2` */
   readonly kubernetes: string;
+  /** `v1.35.4`; absent where it is the same. */
+  readonly kubelet?: string;
   /** By the name of the scenario. */
   readonly scenarios: Readonly<Record<string, Outcome>>;
 }
@@ -47,16 +49,17 @@ export function toOutcomes(
 
 /** The page of results: a table of versions, then what failed or was not run. */
 export function toVersionsPage(versions: Versions): string {
-  const sorted = Object.values(versions).toSorted((a, b) => a.kubernetes < b.kubernetes ? -1 : 1);
-  const rows = sorted.map(({ kubernetes, scenarios }) => {
+  const sorted = Object.values(versions).toSorted((a, b) => nameVersions(a) < nameVersions(b) ? -1 : 1);
+  const rows = sorted.map((version) => {
+    const { scenarios } = version;
     const outcomes = Object.values(scenarios);
     const count = (start: string) => String(outcomes.filter(({ ended }) => ended.startsWith(start)).length);
     const commits = [...new Set(outcomes.map(({ commit }) => commit))];
-    return [kubernetes.slice(1), count("passed"), count("failed"), count("not run"), commits.join(", ")];
+    return [nameVersions(version), count("passed"), count("failed"), count("not run"), commits.join(", ")];
   });
-  const others = sorted.flatMap(({ kubernetes, scenarios }) =>
-    Object.entries(scenarios).filter(([, { ended }]) => ended !== "passed")
-      .map(([name, { ended }]) => [kubernetes.slice(1), name, ended])
+  const others = sorted.flatMap((version) =>
+    Object.entries(version.scenarios).filter(([, { ended }]) => ended !== "passed")
+      .map(([name, { ended }]) => [nameVersions(version), name, ended])
   );
   const last = sorted.flatMap(({ scenarios }) => Object.values(scenarios)).toSorted((a, b) => a.date < b.date ? -1 : 1)
     .at(-1);
@@ -70,6 +73,11 @@ export function toVersionsPage(versions: Versions): string {
       toTable(["Kubernetes", "scenario", "outcome"], others),
     ]),
   ].join("\n\n") + "\n";
+}
+
+/** `1.37.2`, or `1.37.2, kubelets 1.35.4`. */
+function nameVersions({ kubernetes, kubelet }: VersionResults): string {
+  return kubernetes.slice(1) + (kubelet === undefined ? "" : `, kubelets ${kubelet.slice(1)}`);
 }
 
 /** The results of former runs; none before the first. */
@@ -92,7 +100,8 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function runVersion(version: string, files: readonly string[]): Promise<number> {
-  const options = { KUBERNETES: version, SPARE_NODE: "1", METRICS_SERVER: "1" };
+  const [minor = version, kubeletMinor = minor] = version.split("/");
+  const options = { KUBERNETES: minor, KUBELET: kubeletMinor, SPARE_NODE: "1", METRICS_SERVER: "1" };
   for (const [name, value] of Object.entries(options)) Deno.env.set(name, value);
   await run("down");
   try {
@@ -101,17 +110,25 @@ async function runVersion(version: string, files: readonly string[]): Promise<nu
     const bin = kubeconfig.replace("run/admin.kubeconfig", "bin");
     const path = Deno.env.get("PATH") ?? "";
     Deno.env.set("KUBECONFIG", kubeconfig);
-    Deno.env.set("PATH", `${bin}/${version}:${bin}:${path}`);
+    Deno.env.set("PATH", `${bin}/${minor}:${bin}:${path}`);
     const kubernetes = /GitVersion:"([^"]+)"|Server Version: (\S+)/.exec(await runProgram("kubectl", "version"));
+    const kubelet = await runProgram(
+      "kubectl",
+      "get",
+      "nodes",
+      "-o",
+      "jsonpath={.items[0].status.nodeInfo.kubeletVersion}",
+    );
     const { code, cases } = await runSuite("real", files);
     Deno.env.set("PATH", path);
     const commit = await runProgram("git", "rev-parse", "--short=8", "HEAD");
     const found = toOutcomes(cases, { commit, date: new Date().toISOString().slice(0, 10) });
     const before = await readVersions();
     const name = kubernetes?.[1] ?? kubernetes?.[2] ?? version;
+    const skew = kubelet === name ? {} : { kubelet };
     const now: Versions = {
       ...before,
-      [version]: { kubernetes: name, scenarios: { ...before[version]?.scenarios, ...found } },
+      [version]: { kubernetes: name, ...skew, scenarios: { ...before[version]?.scenarios, ...found } },
     };
     await Deno.writeTextFile(new URL("versions.json", RESULTS), `${JSON.stringify(now, null, 1)}\n`);
     await Deno.writeTextFile(new URL("versions.md", RESULTS), toVersionsPage(now));

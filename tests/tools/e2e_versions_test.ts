@@ -25,6 +25,7 @@ Deno.test("toOutcomes() has each scenario that ran, and why others did not", () 
 Deno.test("toVersionsPage() counts outcomes by version, and names what did not pass", () => {
   const versions: Versions = {
     "1.37": { kubernetes: "v1.37.2", scenarios: toOutcomes(CASES, RUN) },
+    "1.37/1.35": { kubernetes: "v1.37.2", kubelet: "v1.35.4", scenarios: toOutcomes(CASES.slice(0, 1), RUN) },
     "1.34": { kubernetes: "v1.34.4", scenarios: toOutcomes(CASES.slice(0, 1), { ...RUN, commit: "ffff0000" }) },
   };
   assertEquals(
@@ -37,6 +38,7 @@ Deno.test("toVersionsPage() counts outcomes by version, and names what did not p
 | --- | --- | --- | --- | --- |
 | 1.34.4 | 1 | 0 | 0 | ffff0000 |
 | 1.37.2 | 1 | 1 | 1 | 0123abcd |
+| 1.37.2, kubelets 1.35.4 | 1 | 0 | 0 | 0123abcd |
 
 ## What failed or was not run
 

@@ -3,7 +3,7 @@ import { systemClock } from "../../../lib/runtime/clock.ts";
 import type { Claim } from "../../../tools/claims.ts";
 
 /** Longer than any whole run. */
-const TIMEOUT_MS = 60 * 60_000;
+const TIMEOUT_MS = 4 * 60 * 60_000;
 
 /** Resolves once the scenario may begin; at once where nobody hands out shares. Disposal gives the share back. */
 export async function claimShare(claim: Claim): Promise<AsyncDisposable> {

@@ -29,7 +29,7 @@ export interface Guests {
   readonly kill: (guest: Guest) => Promise<void>;
   /** Resolves when its node is ready. */
   readonly start: (guest: Guest) => Promise<void>;
-  /** Nothing reaches it or its pods. */
+  /** From the network: what it sends arrives, and no answer comes back. */
   readonly cut: (guest: Guest) => Promise<void>;
   readonly mend: (guest: Guest) => Promise<void>;
   /** What commands print in its shell. */
@@ -47,7 +47,6 @@ export async function openGuests(least: number): Promise<Guests> {
   if (last === undefined || all.length < least) {
     throw new Error(`Cannot run on ${all.length} nodes with cgroup v2: see CGROUP2_NODES=${least} tests/cluster/up`);
   }
-  const inside = (...args: readonly string[]) => readTool("nsenter", ["--net=/run/netns/podfit", ...args]);
   const run = (guest: Guest, script: string) =>
     runShell('printf "%s\\nexit\\n" "$2" | timeout "$3" "$0" sh "$1"', [
       NODE,
@@ -69,17 +68,8 @@ export async function openGuests(least: number): Promise<Guests> {
       const script = 'timeout "$3" "$0" up "$1" "$2" >/dev/null';
       await runShell(script, [NODE, name, String(number), `${START_MS / 1000}`]);
     },
-    // What it sends arrives, and no answer comes back. Its link stays up, for its driver survives nothing else.
-    async cut(guest) {
-      const { address, pods } = listAddresses(guest);
-      await inside("ip", "route", "replace", "blackhole", `${address}/32`);
-      await inside("ip", "route", "replace", "blackhole", pods);
-    },
-    async mend(guest) {
-      const { address, pods } = listAddresses(guest);
-      await inside("ip", "route", "del", "blackhole", `${address}/32`).catch(() => {});
-      await inside("ip", "route", "replace", pods, "via", address);
-    },
+    cut: async ({ name }) => void await readTool(NODE, ["cut", name]),
+    mend: async ({ name }) => void await readTool(NODE, ["mend", name]),
     run,
     async importImage(guest, archive) {
       const printed = await run(
@@ -89,11 +79,6 @@ export async function openGuests(least: number): Promise<Guests> {
       if (!printed.includes("imported")) throw new Error(`Cannot import "${archive}" on ${guest.name}`);
     },
   };
-}
-
-/** As tests/cluster/guest/node gives them. */
-function listAddresses({ number }: Guest): { readonly address: string; readonly pods: string } {
-  return { address: `10.231.${107 + number}.2`, pods: `10.${100 + number}.0.0/16` };
 }
 
 function runShell(script: string, args: readonly string[]): Promise<string> {

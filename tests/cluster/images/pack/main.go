@@ -1,6 +1,6 @@
-// Command pack writes a one-layer image archive, of one program, for `ctr images import`.
+// Command pack writes a one-layer image archive, for `ctr images import`. The first program is the entrypoint.
 //
-//	pack NAME PROGRAM OUT.tar
+//	pack NAME[,NAME] PROGRAM[:PATH IN THE IMAGE]... OUT.tar
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 type file struct {
@@ -21,30 +22,38 @@ type file struct {
 }
 
 func main() {
-	if len(os.Args) != 4 {
-		fmt.Fprintln(os.Stderr, "usage: pack NAME PROGRAM OUT.tar")
+	if len(os.Args) < 4 {
+		fmt.Fprintln(os.Stderr, "usage: pack NAME[,NAME] PROGRAM[:PATH]... OUT.tar")
 		os.Exit(2)
 	}
-	if err := pack(os.Args[1], os.Args[2], os.Args[3]); err != nil {
+	last := len(os.Args) - 1
+	if err := pack(strings.Split(os.Args[1], ","), os.Args[2:last], os.Args[last]); err != nil {
 		fmt.Fprintln(os.Stderr, "pack:", err)
 		os.Exit(1)
 	}
 }
 
-func pack(name, program, out string) error {
-	content, err := os.ReadFile(program)
-	if err != nil {
-		return err
+func pack(names, programs []string, out string) error {
+	var files []file
+	for _, program := range programs {
+		from, path, given := strings.Cut(program, ":")
+		if !given {
+			path = filepath.Base(from)
+		}
+		content, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		files = append(files, file{path, 0o755, content})
 	}
-	entrypoint := filepath.Base(program)
-	layer, err := archive(file{entrypoint, 0o755, content})
+	layer, err := archive(files...)
 	if err != nil {
 		return err
 	}
 	config, err := json.Marshal(map[string]any{
 		"architecture": runtime.GOARCH,
 		"os":           "linux",
-		"config":       map[string]any{"Entrypoint": []string{"/" + entrypoint}, "User": "0"},
+		"config":       map[string]any{"Entrypoint": []string{"/" + files[0].path}, "User": "0"},
 		"rootfs":       map[string]any{"type": "layers", "diff_ids": []string{"sha256:" + digest(layer)}},
 		"history":      []any{map[string]string{"created_by": "pack"}},
 	})
@@ -53,7 +62,7 @@ func pack(name, program, out string) error {
 	}
 	configPath := digest(config) + ".json"
 	manifest, err := json.Marshal([]any{map[string]any{
-		"Config": configPath, "RepoTags": []string{name}, "Layers": []string{"layer.tar"},
+		"Config": configPath, "RepoTags": names, "Layers": []string{"layer.tar"},
 	}})
 	if err != nil {
 		return err
