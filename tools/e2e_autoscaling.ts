@@ -73,7 +73,7 @@ async function main(): Promise<number> {
       values.only.split(",").some((part) => name.includes(part))
     );
     const ended = await runAll(suite, scenarios);
-    const page = toPage(taken, ended);
+    const page = toPage(values.only === "" ? taken : `${taken} with --only "${values.only}"`, ended);
     console.log(page);
     if (values.write) await Deno.writeTextFile(`${ROOT}tests/verify/results/autoscaling.md`, page);
     return ended.every(({ outcome }) => outcome === "passed") ? 0 : 1;
@@ -190,9 +190,10 @@ function toPage(taken: string, ended: readonly Ended[]): string {
   ]);
   return `# Kubernetes' own scenarios of autoscaling
 
-\`deno task e2e:autoscaling\`. ${taken}. test/e2e/autoscaling of Kubernetes 1.36.3, on a real cluster of that version. Where a
-scenario creates an HPA it gets a ScaledObject of the same numbers, which podfit follows: tests/cluster/autoscaling. ${passed} of
-${ended.length} pass.
+\`deno task e2e:autoscaling\`: test/e2e/autoscaling of Kubernetes 1.36.3, on a real cluster of that version. Where a scenario creates
+an HPA it gets a ScaledObject of the same numbers, which podfit follows: tests/cluster/autoscaling. ${passed} of ${ended.length} pass.
+
+${taken}.
 
 ${toTable(["scenario", "minutes", "outcome"], rows)}
 `;
