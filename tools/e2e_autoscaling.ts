@@ -10,10 +10,11 @@ import { parseArgs } from "node:util";
 import { claimShare } from "../tests/e2e/support/claims.ts";
 import { describeTaking } from "../tests/support/results.ts";
 import { openClaimDesk, type Place } from "./claims.ts";
+import { runCluster, runProgram } from "./e2e_versions.ts";
 import { toTable } from "./reference/markdown.ts";
+import { toPattern } from "./test_results.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
-const CLUSTER = `${ROOT}tests/cluster/`;
 /** Each is a node with all CPUs of the machine: the pods of all scenarios that run at once ask for some 12 CPUs. */
 const MORE_NODES = "5";
 /** What the pods may use together of two CPUs, so that each gets the usage that its scenario asks of it. */
@@ -36,15 +37,19 @@ interface Ended {
   readonly outcome: string;
 }
 
+/** They register one API for the whole cluster, and so run one after the other. */
+const EXTERNAL = /external metric|scale to zero/;
 /** Parts of names, and what such a scenario makes its pods use. The first that fits counts. */
 const USAGES: readonly (readonly [part: RegExp, millicores: number])[] = [
-  [/scale resource: Memory|external metric|scale to zero/, 50],
+  [EXTERNAL, 50],
+  [/scale resource: Memory/, 50],
   [/small scale-up, large scale-down/, 1300],
   [/shouldn't scale up|given percentage|large configurable tolerance/, 940],
   [/from 1 pod to 3 pods|busy/, 700],
   [/range/, 440],
-  [/./, 330],
 ];
+/** What the others make them use. */
+const USUAL_MILLICORES = 330;
 
 /** What a dry run of the suite says about a scenario. */
 interface Spec {
@@ -60,15 +65,15 @@ async function main(): Promise<number> {
     options: { only: { type: "string", default: "" }, write: { type: "boolean", default: false } },
   });
   const taken = await describeTaking();
-  await run(`${CLUSTER}down`, []);
+  for (const [name, value] of Object.entries({ MORE_NODES, KUBE_PROXY: "1" })) Deno.env.set(name, value);
+  await runCluster("down");
   try {
-    const env = { MORE_NODES, KUBE_PROXY: "1" };
-    await run(`${CLUSTER}build`, ["autoscaling"]);
-    const kubeconfig = await run(`${CLUSTER}up`, [], env);
+    const kubeconfig = await runCluster("up");
+    Deno.env.set("KUBECONFIG", kubeconfig);
     const home = kubeconfig.replace("/run/admin.kubeconfig", "");
-    const suite = new Suite(home, kubeconfig);
-    await run(`${home}/bin/kubectl`, ["apply", "--server-side", "-f", `${ROOT}crds`], { KUBECONFIG: kubeconfig });
-    await using _podfit = startPodfit(kubeconfig, `${home}/run/log/podfit.log`);
+    const suite = new Suite(home);
+    await runProgram(`${home}/bin/kubectl`, "apply", "--server-side", "-f", `${ROOT}crds`);
+    await using _podfit = startPodfit(`${home}/run/log/podfit.log`);
     const scenarios = (await suite.list()).filter(({ name }) =>
       values.only.split(",").some((part) => name.includes(part))
     );
@@ -78,7 +83,7 @@ async function main(): Promise<number> {
     if (values.write) await Deno.writeTextFile(`${ROOT}tests/verify/results/autoscaling.md`, page);
     return ended.every(({ outcome }) => outcome === "passed") ? 0 : 1;
   } finally {
-    await run(`${CLUSTER}down`, []);
+    await runCluster("down");
   }
 }
 
@@ -102,29 +107,25 @@ async function runAll(suite: Suite, scenarios: readonly Scenario[]): Promise<rea
 class Suite {
   readonly #program: string;
   readonly #reports: string;
-  readonly #kubeconfig: string;
 
-  constructor(home: string, kubeconfig: string) {
+  constructor(home: string) {
     this.#program = `${home}/autoscaling/autoscaling.test`;
     this.#reports = `${home}/run/log`;
-    this.#kubeconfig = kubeconfig;
   }
 
   async list(): Promise<readonly Scenario[]> {
     await this.#ginkgo("list", ["--ginkgo.dry-run", "--ginkgo.focus=Horizontal pod autoscaling"]);
     return (await this.#readSpecs("list")).map((spec) => {
       const name = [...(spec.ContainerHierarchyTexts ?? []), spec.LeafNodeText].join(" ");
-      const millicores = USAGES.find(([part]) => part.test(name))?.[1] ?? 0;
-      // The scenarios with external metrics register one API for the whole cluster: one after the other.
-      return { name, millicores, place: /external metric|scale to zero/.test(name) ? "spare" : "shared" };
+      const millicores = USAGES.find(([part]) => part.test(name))?.[1] ?? USUAL_MILLICORES;
+      return { name, millicores, place: EXTERNAL.test(name) ? "spare" : "shared" };
     });
   }
 
   /** Returns `passed`, or why it failed. */
   async run({ name }: Scenario, index: number): Promise<string> {
     const report = `scenario-${index}`;
-    const exact = name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
-    const output = await this.#ginkgo(report, [`--ginkgo.focus=${exact}$`, "--ginkgo.timeout=40m"]);
+    const output = await this.#ginkgo(report, [`--ginkgo.focus=${toPattern(name)}$`, "--ginkgo.timeout=40m"]);
     const ran = await this.#readSpecs(report);
     if (ran.length === 1 && ran[0]?.State === "passed") return "passed";
     const why = /\[FAILED\] (?!\[)(.*(?:\n(?!\s*(?:In |\[|$)).*){0,3})/.exec(output)?.[1] ?? output.slice(-300);
@@ -133,12 +134,10 @@ class Suite {
 
   /** Those that the filters took. */
   async #readSpecs(report: string): Promise<readonly Spec[]> {
-    const [{ SpecReports: specs }] = JSON.parse(
+    const suites: readonly [{ readonly SpecReports: readonly Spec[] }] = JSON.parse(
       await Deno.readTextFile(`${this.#reports}/${report}.json`),
-    ) as readonly [
-      { readonly SpecReports: readonly Spec[] },
-    ];
-    return specs.filter(({ LeafNodeType, State }) => LeafNodeType === "It" && State !== "skipped");
+    );
+    return suites[0].SpecReports.filter(({ LeafNodeType, State }) => LeafNodeType === "It" && State !== "skipped");
   }
 
   /** Returns what it printed, which stays in a file too. */
@@ -147,7 +146,6 @@ class Suite {
     await Deno.writeTextFile(images, "promoterE2eRegistry: localhost\n");
     const { stdout, stderr } = await new Deno.Command(this.#program, {
       args: [
-        `--kubeconfig=${this.#kubeconfig}`,
         "--provider=skeleton",
         "--ginkgo.no-color",
         `--ginkgo.json-report=${this.#reports}/${report}.json`,
@@ -164,12 +162,12 @@ class Suite {
 }
 
 /** Its log goes to a file. */
-function startPodfit(kubeconfig: string, log: string): AsyncDisposable {
+function startPodfit(log: string): AsyncDisposable {
   const shell =
     `exec "$0" run -P=dev --quiet "${ROOT}main.ts" run --scaled-objects all --metrics-apis --listen 127.0.0.1:0 >"$1" 2>&1`;
   const process = new Deno.Command("bash", {
     args: ["-c", shell, Deno.execPath(), log],
-    env: { KUBECONFIG: kubeconfig, PRA_ENABLED: "true" },
+    env: { PRA_ENABLED: "true" },
     cwd: ROOT,
     stdin: "null",
   }).spawn();
@@ -197,19 +195,6 @@ ${taken}.
 
 ${toTable(["scenario", "minutes", "outcome"], rows)}
 `;
-}
-
-/** Returns what it printed; its messages go to standard error. */
-async function run(program: string, args: readonly string[], env: Record<string, string> = {}): Promise<string> {
-  const { success, stdout } = await new Deno.Command(program, {
-    args: [...args],
-    env,
-    stdin: "null",
-    stderr: "inherit",
-  })
-    .output();
-  if (!success) throw new Error(`Cannot run "${[program, ...args].join(" ")}"`);
-  return new TextDecoder().decode(stdout).trim();
 }
 
 if (import.meta.main) Deno.exit(await main());

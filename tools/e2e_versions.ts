@@ -2,7 +2,8 @@
  * Runs the scenarios of tests/e2e on other versions of Kubernetes, and writes how they ended to
  * tests/verify/results/versions.json and versions.md. It ends a cluster of tests/cluster that is up.
  *   deno task e2e:versions [VERSION...] [FILE...]
- * Without a version: 1.34, 1.35 and 1.37. `1.37/1.35` has kubelets of 1.35, as a cluster in the middle of its upgrade. With files of tests/e2e only these run, and the others keep their last outcome.
+ * Without a version: 1.34, 1.35 and 1.37. `1.37/1.35` has kubelets of 1.35, as a cluster in the middle of its upgrade. With
+ * files of tests/e2e only these run, and the others keep their last outcome.
  */
 import { isScenario, runSuite } from "./run_tests.ts";
 import type { TestCase } from "./test_results.ts";
@@ -51,8 +52,7 @@ export function toOutcomes(
 export function toVersionsPage(versions: Versions): string {
   const sorted = Object.values(versions).toSorted((a, b) => nameVersions(a) < nameVersions(b) ? -1 : 1);
   const rows = sorted.map((version) => {
-    const { scenarios } = version;
-    const outcomes = Object.values(scenarios);
+    const outcomes = Object.values(version.scenarios);
     const count = (start: string) => String(outcomes.filter(({ ended }) => ended.startsWith(start)).length);
     const commits = [...new Set(outcomes.map(({ commit }) => commit))];
     return [nameVersions(version), count("passed"), count("failed"), count("not run"), commits.join(", ")];
@@ -103,10 +103,10 @@ async function runVersion(version: string, files: readonly string[]): Promise<nu
   const [minor = version, kubeletMinor = minor] = version.split("/");
   const options = { KUBERNETES: minor, KUBELET: kubeletMinor, SPARE_NODE: "1", METRICS_SERVER: "1" };
   for (const [name, value] of Object.entries(options)) Deno.env.set(name, value);
-  await run("down");
+  await runCluster("down");
   try {
-    await run("build", "helm", "metrics-server", "podfit", "keda-definitions");
-    const kubeconfig = await run("up");
+    await runCluster("build", "helm", "metrics-server", "podfit", "keda-definitions");
+    const kubeconfig = await runCluster("up");
     const bin = kubeconfig.replace("run/admin.kubeconfig", "bin");
     const path = Deno.env.get("PATH") ?? "";
     Deno.env.set("KUBECONFIG", kubeconfig);
@@ -134,16 +134,17 @@ async function runVersion(version: string, files: readonly string[]): Promise<nu
     await Deno.writeTextFile(new URL("versions.md", RESULTS), toVersionsPage(now));
     return code;
   } finally {
-    await run("down");
+    await runCluster("down");
   }
 }
 
-/** Runs a program of tests/cluster. Its messages go to standard error. */
-function run(name: "build" | "up" | "down", ...args: readonly string[]): Promise<string> {
+/** Runs a program of tests/cluster, and returns what it printed. Its messages go to standard error. */
+export function runCluster(name: "build" | "up" | "down", ...args: readonly string[]): Promise<string> {
   return runProgram(CLUSTER + name, ...args);
 }
 
-async function runProgram(program: string, ...args: readonly string[]): Promise<string> {
+/** Returns what the program printed, without space at its end. Throws if it fails. */
+export async function runProgram(program: string, ...args: readonly string[]): Promise<string> {
   const { success, stdout } = await new Deno.Command(program, { args: [...args], stdin: "null", stderr: "inherit" })
     .output();
   if (!success) throw new Error(`Cannot run "${[program, ...args].join(" ")}"`);

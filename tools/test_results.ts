@@ -38,7 +38,12 @@ export function listSteps(outcomes: TestOutcomes, test: string): readonly string
 
 /** A value of `--filter` that takes these tests and no others. */
 export function toFilter(tests: readonly string[]): string {
-  return `/^(${tests.map((name) => name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("|")})$/`;
+  return `/^(${tests.map(toPattern).join("|")})$/`;
+}
+
+/** A regular expression that this text alone matches. `RegExp.escape` writes escapes that RE2 does not know. */
+export function toPattern(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
