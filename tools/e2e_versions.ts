@@ -2,14 +2,17 @@
  * Runs the scenarios of tests/e2e on other versions of Kubernetes, and writes how they ended to
  * tests/verify/results/versions.json and versions.md. It ends a cluster of tests/cluster that is up.
  *   deno task e2e:versions [VERSION...] [FILE...]
+ *   deno task e2e:cgroup2 [FILE...]
  * Without a version: 1.34, 1.35 and 1.37. `1.37/1.35` has kubelets of 1.35, as a cluster in the middle of its upgrade. With
- * files of tests/e2e only these run, and the others keep their last outcome.
+ * files of tests/e2e only these run, and the others keep their last outcome. `e2e:cgroup2` is 1.36 with all pods on nodes with
+ * cgroup version 2.
  */
+import { ON_CGROUP2 } from "../tests/e2e/support/workloads.ts";
 import { isScenario, runSuite } from "./run_tests.ts";
 import type { TestCase } from "./test_results.ts";
 import { toTable } from "./reference/markdown.ts";
 
-/** By version such as `1.37`, or `1.37/1.35` where the kubelets have another. */
+/** By version such as `1.37`, `1.37/1.35` where the kubelets have another, `1.36+cgroup2` on nodes with cgroup version 2. */
 export type Versions = Readonly<Record<string, VersionResults>>;
 
 /** How the scenarios ended on one version. */
@@ -18,6 +21,8 @@ export interface VersionResults {
   readonly kubernetes: string;
   /** `v1.35.4`; absent where it is the same. */
   readonly kubelet?: string;
+  /** Present where all pods ran on nodes with cgroup version 2. */
+  readonly isOnCgroup2?: true;
   /** By the name of the scenario. */
   readonly scenarios: Readonly<Record<string, Outcome>>;
 }
@@ -34,6 +39,8 @@ export interface Outcome {
 const RESULTS = new URL("../tests/verify/results/", import.meta.url);
 const CLUSTER = new URL("../tests/cluster/", import.meta.url).pathname;
 const OTHERS = ["1.34", "1.35", "1.37"];
+/** Each has one CPU of this machine. */
+const CGROUP2_NODES = "2";
 
 /** How the scenarios among these tests ended. Those that a filter left out are not in it. */
 export function toOutcomes(
@@ -75,9 +82,10 @@ export function toVersionsPage(versions: Versions): string {
   ].join("\n\n") + "\n";
 }
 
-/** `1.37.2`, or `1.37.2, kubelets 1.35.4`. */
-function nameVersions({ kubernetes, kubelet }: VersionResults): string {
-  return kubernetes.slice(1) + (kubelet === undefined ? "" : `, kubelets ${kubelet.slice(1)}`);
+/** `1.37.2`, `1.37.2, kubelets 1.35.4`, or `1.36.3, cgroup v2`. */
+function nameVersions({ kubernetes, kubelet, isOnCgroup2 }: VersionResults): string {
+  const kubelets = kubelet === undefined ? "" : `, kubelets ${kubelet.slice(1)}`;
+  return kubernetes.slice(1) + kubelets + (isOnCgroup2 ? ", cgroup v2" : "");
 }
 
 /** The results of former runs; none before the first. */
@@ -101,7 +109,13 @@ async function main(args: readonly string[]): Promise<number> {
 
 async function runVersion(version: string, files: readonly string[]): Promise<number> {
   const [minor = version, kubeletMinor = minor] = version.split("/");
-  const options = { KUBERNETES: minor, KUBELET: kubeletMinor, SPARE_NODE: "1", METRICS_SERVER: "1" };
+  const options = {
+    KUBERNETES: minor,
+    KUBELET: kubeletMinor,
+    SPARE_NODE: "1",
+    METRICS_SERVER: "1",
+    CGROUP2_NODES: ON_CGROUP2 ? CGROUP2_NODES : "0",
+  };
   for (const [name, value] of Object.entries(options)) Deno.env.set(name, value);
   await runCluster("down");
   try {
@@ -126,9 +140,11 @@ async function runVersion(version: string, files: readonly string[]): Promise<nu
     const before = await readVersions();
     const name = kubernetes?.[1] ?? kubernetes?.[2] ?? version;
     const skew = kubelet === name ? {} : { kubelet };
+    const key = ON_CGROUP2 ? `${version}+cgroup2` : version;
+    const place = ON_CGROUP2 ? { isOnCgroup2: true } as const : {};
     const now: Versions = {
       ...before,
-      [version]: { kubernetes: name, ...skew, scenarios: { ...before[version]?.scenarios, ...found } },
+      [key]: { kubernetes: name, ...skew, ...place, scenarios: { ...before[key]?.scenarios, ...found } },
     };
     await Deno.writeTextFile(new URL("versions.json", RESULTS), `${JSON.stringify(now, null, 1)}\n`);
     await Deno.writeTextFile(new URL("versions.md", RESULTS), toVersionsPage(now));

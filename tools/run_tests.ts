@@ -9,6 +9,7 @@
  * Arguments go to `deno test`; with a path among them only that is run.
  */
 import { fetchFacts } from "../tests/e2e/support/facts.ts";
+import { ON_CGROUP2 } from "../tests/e2e/support/workloads.ts";
 import { openClaimDesk } from "./claims.ts";
 import { parseJunitCases, type TestCase, toFilter } from "./test_results.ts";
 
@@ -22,8 +23,11 @@ const SUITES = {
 /** Which cluster the scenarios run on. */
 export type Suite = keyof typeof SUITES;
 
-/** Scenarios wait for kubelets most of the time; more at once would take from each other what CPU they do need. */
-const SCENARIOS_AT_ONCE = 6;
+/**
+ * Scenarios wait for kubelets most of the time; more at once would take from each other what CPU they do need. A node with
+ * cgroup version 2 needs much more of it for each container that starts.
+ */
+const SCENARIOS_AT_ONCE = ON_CGROUP2 ? 2 : 6;
 /** Every file of scenarios is loaded at once, so that which scenario runs when is decided by what each claims alone. */
 const FILES_AT_ONCE = 64;
 

@@ -26,6 +26,7 @@ Deno.test("toVersionsPage() counts outcomes by version, and names what did not p
   const versions: Versions = {
     "1.37": { kubernetes: "v1.37.2", scenarios: toOutcomes(CASES, RUN) },
     "1.37/1.35": { kubernetes: "v1.37.2", kubelet: "v1.35.4", scenarios: toOutcomes(CASES.slice(0, 1), RUN) },
+    "1.36+cgroup2": { kubernetes: "v1.36.3", isOnCgroup2: true, scenarios: toOutcomes(CASES.slice(0, 1), RUN) },
     "1.34": { kubernetes: "v1.34.4", scenarios: toOutcomes(CASES.slice(0, 1), { ...RUN, commit: "ffff0000" }) },
   };
   assertEquals(
@@ -37,6 +38,7 @@ Deno.test("toVersionsPage() counts outcomes by version, and names what did not p
 | Kubernetes | passed | failed | not run | commit |
 | --- | --- | --- | --- | --- |
 | 1.34.4 | 1 | 0 | 0 | ffff0000 |
+| 1.36.3, cgroup v2 | 1 | 0 | 0 | 0123abcd |
 | 1.37.2 | 1 | 1 | 1 | 0123abcd |
 | 1.37.2, kubelets 1.35.4 | 1 | 0 | 0 | 0123abcd |
 
