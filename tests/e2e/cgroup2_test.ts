@@ -11,7 +11,7 @@ import type { Limits } from "./support/objects.ts";
 import { startPodfit } from "./support/podfit.ts";
 import { readActualSize, recordPod } from "./support/patches.ts";
 import { readRun, type Run, waitForActual, waitForRun } from "./support/pods.ts";
-import { installRelease } from "./support/release.ts";
+import { installRelease, SIDECAR_LABELS, sidecarFields } from "./support/release.ts";
 import { resizeByHand, waitForResizeState } from "./support/resizes.ts";
 import { playTogether, type Stage, type Story } from "./support/stories.ts";
 import { autoscaler, CGROUP2, type LoadContainer, pod } from "./support/workloads.ts";
@@ -185,15 +185,19 @@ async function playFollows({ pod }: Stage): Promise<void> {
 async function playHidden({ pod, recorder }: Stage): Promise<void> {
   await setLoad(pod, { cpuMillicores: 300 });
   const limit = await waitForActual(pod, "cpu.limits", { fits: (millicores) => millicores > 300 });
-  await waitFor("an event that names a demand behind the limit", async () => {
-    const events = await readEvents(pod.namespace, { about: pod.name, reason: "PodResourceAutoscalerScaleUp" });
-    return events.some(({ message }) => /held back \d+ % of the time: demand/.test(message ?? ""));
-  });
+  await waitForHiddenDemand(pod);
   const changes = await recorder.changes("main", "cpu.limits");
   assert(changes.length <= 5, `${changes.length} resizes to ${limit}m`);
   const { cpu: { psi } } = await readSummary(pod);
   assert(toNumber(psi?.full.total) > 0, `pressure in the summary: ${JSON.stringify(psi)}`);
   assertEquals((await readEnforced(pod)).cpuMillicores, readActualSize(await readPod(pod), "main")?.["cpu.limits"]);
+}
+
+async function waitForHiddenDemand({ namespace, name }: PodRef): Promise<void> {
+  await waitFor("an event that names a demand behind the limit", async () => {
+    const events = await readEvents(namespace, { about: name, reason: "PodResourceAutoscalerScaleUp" });
+    return events.some(({ message }) => /held back \d+ % of the time: demand/.test(message ?? ""));
+  });
 }
 
 /** Below what is in use: the limit before stays in force, podfit says so, and once there is room the new one is. */
@@ -378,6 +382,41 @@ scenario("C54 L20 L21 L61 the agent of a node with cgroup v2 reads its files", {
       /held back \d+ % of the time: demand/,
     );
     assertEquals(await Promise.all([readRun(free), readRun(hidden)]), runs);
+  },
+});
+
+scenario("C54 L20 L21 L61 a sidecar on a node with cgroup v2 reads the files of its pod", {
+  needs: { images: "load", podfitImage: true, node: "cgroup2" },
+  realOnly: "podfit runs in a pod of its image",
+  async run({ namespace, nodeName }) {
+    await importPodfit();
+    const account = "podfit-sidecar";
+    await applyManifests(namespace, [
+      { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: account, namespace } },
+    ]);
+    await using _release = await installRelease(namespace, {
+      mode: "sidecar",
+      statsSource: "cgroup",
+      sidecar: { serviceAccounts: [{ namespace, name: account }] },
+    });
+    const use = { cpuMillicores: 20, requests: { cpu: "50m" }, limits: { cpu: "100m" } };
+    const web = { namespace, name: "web" };
+    const fields = { ...sidecarFields(account), nodeName };
+    await applyManifests(namespace, [
+      pod("web", { containers: [use], labels: { app: "web", ...SIDECAR_LABELS }, fields }),
+    ]);
+    const run = await waitForStart(web);
+    await using recorder = await recordPod(web);
+    const selector = { matchLabels: { app: "web" } };
+    const policy = { ...AGENT_TIMES, cpu: CPU };
+    await applyManifests(namespace, [autoscaler("web", { selector, containerName: "main", policy })]);
+    await setLoad(web, { cpuMillicores: 300 });
+    await waitForActual(web, "cpu.limits", { fits: (millicores) => millicores > 300 });
+    await readEnforced(web);
+    const changes = await recorder.changes("main", "cpu.limits");
+    assert(changes.length <= 3, JSON.stringify(changes));
+    await waitForHiddenDemand(web);
+    assertEquals(await readRun(web), run);
   },
 });
 

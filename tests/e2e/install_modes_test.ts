@@ -12,7 +12,8 @@ import { readSpecSize } from "./support/patches.ts";
 import {
   assertRightsAreUsed,
   installRelease,
-  PODFIT_CONTAINER,
+  SIDECAR_LABELS,
+  sidecarFields,
   tellTwice,
   waitForLeader,
   waitForNothingLeft,
@@ -75,18 +76,11 @@ scenario("C54 a sidecar resizes its own pod with exactly its rights, and no toke
       statsSource: "cgroup",
       sidecar: sidecars,
     });
-    const sidecar = toSidecar();
-    const volumes = [{ name: "cgroup", hostPath: { path: "/sys/fs/cgroup" } }, TOKEN_VOLUME];
     const web = deployment("web", {
       containers: [LOAD],
       replicas: 2,
-      labels: { "podfit.dev/mode": "sidecar" },
-      fields: {
-        serviceAccountName: "podfit-sidecar",
-        automountServiceAccountToken: false,
-        initContainers: [sidecar],
-        volumes,
-      },
+      labels: SIDECAR_LABELS,
+      fields: sidecarFields("podfit-sidecar"),
     });
     await applyManifests(namespace, [
       web,
@@ -118,38 +112,4 @@ async function waitForSize(pod: { readonly namespace: string; readonly name: str
   await waitFor(`pod "${pod.name}" to have ${wanted}m`, async () => {
     return readSpecSize(await readPod(pod), "main")["cpu.requests"] === wanted;
   }, { timeoutMs: 90_000 });
-}
-
-/** As in deploy/sidecar-example.yaml: for the container podfit alone. */
-const TOKEN_VOLUME = {
-  name: "podfit-token",
-  projected: {
-    sources: [
-      { serviceAccountToken: { path: "token", expirationSeconds: 3607 } },
-      { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
-      { downwardAPI: { items: [{ path: "namespace", fieldRef: { fieldPath: "metadata.namespace" } }] } },
-    ],
-  },
-} as const;
-
-/** podfit as a native sidecar, which reads the cgroups of its node. */
-function toSidecar() {
-  const field = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } });
-  return {
-    ...PODFIT_CONTAINER,
-    restartPolicy: "Always",
-    // The containers of a pod share its address, and the load has podfit's own port.
-    args: ["run", "--stats-source", "cgroup", "--cgroup-root", "/host/cgroup", "--listen", "0.0.0.0:10280"],
-    env: [
-      { name: "PRA_ENABLED", value: "true" },
-      field("POD_NAMESPACE", "metadata.namespace"),
-      field("POD_NAME", "metadata.name"),
-      { name: "PODFIT_POD", value: "$(POD_NAMESPACE)/$(POD_NAME)" },
-      field("PODFIT_NODE", "spec.nodeName"),
-    ],
-    volumeMounts: [
-      { name: "cgroup", mountPath: "/host/cgroup", readOnly: true },
-      { name: TOKEN_VOLUME.name, mountPath: "/var/run/secrets/kubernetes.io/serviceaccount", readOnly: true },
-    ],
-  };
 }

@@ -46,14 +46,52 @@ const AWAY_FROM_OTHERS = {
   },
 };
 
-/** podfit in a pod that somebody else makes. */
-export const PODFIT_CONTAINER = {
-  name: "podfit",
-  image: PODFIT_IMAGE,
-  imagePullPolicy: "Never",
-  resources: { requests: { cpu: "20m", memory: "128Mi" } },
-  securityContext: { runAsNonRoot: true, readOnlyRootFilesystem: true, allowPrivilegeEscalation: false },
+/** Labels of a pod that has a podfit of its own. */
+export const SIDECAR_LABELS = { "podfit.dev/mode": "sidecar" };
+
+/** As in deploy/sidecar-example.yaml: for the container podfit alone. */
+const TOKEN_VOLUME = {
+  name: "podfit-token",
+  projected: {
+    sources: [
+      { serviceAccountToken: { path: "token", expirationSeconds: 3607 } },
+      { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
+      { downwardAPI: { items: [{ path: "namespace", fieldRef: { fieldPath: "metadata.namespace" } }] } },
+    ],
+  },
 } as const;
+
+/** What a pod's spec needs for podfit as a native sidecar, which reads the cgroups of its node. */
+export function sidecarFields(serviceAccountName: string) {
+  const field = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } });
+  const podfit = {
+    name: "podfit",
+    image: PODFIT_IMAGE,
+    imagePullPolicy: "Never",
+    resources: { requests: { cpu: "20m", memory: "128Mi" } },
+    securityContext: { runAsNonRoot: true, readOnlyRootFilesystem: true, allowPrivilegeEscalation: false },
+    restartPolicy: "Always",
+    // The containers of a pod share its address, and the load has podfit's own port.
+    args: ["run", "--stats-source", "cgroup", "--cgroup-root", "/host/cgroup", "--listen", "0.0.0.0:10280"],
+    env: [
+      { name: "PRA_ENABLED", value: "true" },
+      field("POD_NAMESPACE", "metadata.namespace"),
+      field("POD_NAME", "metadata.name"),
+      { name: "PODFIT_POD", value: "$(POD_NAMESPACE)/$(POD_NAME)" },
+      field("PODFIT_NODE", "spec.nodeName"),
+    ],
+    volumeMounts: [
+      { name: "cgroup", mountPath: "/host/cgroup", readOnly: true },
+      { name: TOKEN_VOLUME.name, mountPath: "/var/run/secrets/kubernetes.io/serviceaccount", readOnly: true },
+    ],
+  };
+  return {
+    serviceAccountName,
+    automountServiceAccountToken: false,
+    initContainers: [podfit],
+    volumes: [{ name: "cgroup", hostPath: { path: "/sys/fs/cgroup" } }, TOKEN_VOLUME],
+  };
+}
 
 /** Installs the chart, and waits until its pods are ready. The definition is there already, and not the release's. */
 export async function installRelease(namespace: string, values: Values): Promise<Release> {

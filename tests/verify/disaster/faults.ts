@@ -48,15 +48,15 @@ export function listMachineFaults(
       await harm(harmed);
     },
   });
-  const clock = (name: string, offsetS: number): RealFault => ({
+  const clock = (name: string, aheadS: number): RealFault => ({
     name: `a node's clock is an hour ${name}`,
     lastsS: 90,
     withinS: 240,
     async begin() {
       harmed = guests.last;
-      await guests.run(harmed, `date -s @$(( $(date +%s) + ${offsetS} ))`);
+      await guests.setClock(harmed, aheadS);
     },
-    end: async () => void await guests.run(getHarmed(), `date -s @${Math.round(Date.now() / 1000)}`),
+    end: () => guests.setClock(getHarmed(), 0),
   });
   return [
     {
@@ -85,9 +85,9 @@ export function listMachineFaults(
       withinS: 400,
       async begin() {
         harmed = guests.last;
-        await guests.run(harmed, "dd if=/dev/zero of=/var/lib/kubelet/full bs=64k 2>/dev/null");
+        await guests.fillDisk(harmed);
       },
-      end: async () => void await guests.run(getHarmed(), "rm /var/lib/kubelet/full"),
+      end: () => guests.clearDisk(getHarmed()),
     },
     {
       ...inResize("a kubelet starts again", (guest) => guests.run(guest, "pkill -9 -x kubelet")),

@@ -9,6 +9,8 @@ const NODE = new URL("../../cluster/guest/node", import.meta.url).pathname;
 /** Minutes of a start on a machine that does something else. */
 const START_MS = 180_000;
 const SHELL_MS = 60_000;
+/** It fills the disk of the kubelet. */
+const LARGE_FILE = "/var/lib/kubelet/full";
 
 /** A guest. */
 export interface Guest {
@@ -32,6 +34,12 @@ export interface Guests {
   /** From the network: what it sends arrives, and no answer comes back. */
   readonly cut: (guest: Guest) => Promise<void>;
   readonly mend: (guest: Guest) => Promise<void>;
+  /** Its clock is so many seconds ahead from then on; 0 = it is right. */
+  readonly setClock: (guest: Guest, aheadS: number) => Promise<void>;
+  readonly fillDisk: (guest: Guest) => Promise<void>;
+  readonly clearDisk: (guest: Guest) => Promise<void>;
+  /** Whatever was done to it, it has power, network, the time and room on its disk. */
+  readonly restore: (guest: Guest) => Promise<void>;
   /** What commands print in its shell. */
   readonly run: (guest: Guest, script: string) => Promise<string>;
   /** An archive of tests/cluster's images, by name, becomes one of the guest's images. */
@@ -54,22 +62,36 @@ export async function openGuests(least: number): Promise<Guests> {
       script,
       `${SHELL_MS / 1000}`,
     ]);
+  // Its kernel goes on when this has ended, so nothing of its may be piped to here.
+  const start = async ({ name, number }: Guest) => {
+    const script = 'timeout "$3" "$0" up "$1" "$2" >/dev/null';
+    await runShell(script, [NODE, name, String(number), `${START_MS / 1000}`]);
+  };
+  const mend = async ({ name }: Guest) => void await readTool(NODE, ["mend", name]);
+  const setClock = async (guest: Guest, aheadS: number) =>
+    void await run(guest, `date -s @${Math.round(Date.now() / 1000) + aheadS}`);
+  const clearDisk = async (guest: Guest) => void await run(guest, `rm -f ${LARGE_FILE}`);
   return {
     all,
     last,
+    start,
+    mend,
+    setClock,
+    clearDisk,
+    fillDisk: async (guest) => void await run(guest, `dd if=/dev/zero of=${LARGE_FILE} bs=64k 2>/dev/null`),
+    async restore(guest) {
+      await mend(guest);
+      // One without power does not answer.
+      const hasPower = await clearDisk(guest).then(() => true, () => false);
+      await (hasPower ? setClock(guest, 0) : start(guest));
+    },
     get(name) {
       const guest = all.find((one) => one.name === name);
       if (guest === undefined) throw new Error(`Cannot find guest "${name}": there are ${names.join(", ") || "none"}`);
       return guest;
     },
     kill: async ({ name }) => void await readTool(NODE, ["kill", name]),
-    // Its kernel goes on when this has ended, so nothing of its may be piped to here.
-    async start({ name, number }) {
-      const script = 'timeout "$3" "$0" up "$1" "$2" >/dev/null';
-      await runShell(script, [NODE, name, String(number), `${START_MS / 1000}`]);
-    },
     cut: async ({ name }) => void await readTool(NODE, ["cut", name]),
-    mend: async ({ name }) => void await readTool(NODE, ["mend", name]),
     run,
     async importImage(guest, archive) {
       const printed = await run(

@@ -104,7 +104,7 @@ function listPlans(guests: Guests, processes: ClusterProcesses): readonly Plan[]
 }
 
 async function restore(guests: Guests, processes: ClusterProcesses): Promise<void> {
-  for (const guest of guests.all) await guests.mend(guest);
+  for (const guest of guests.all) await guests.restore(guest);
   await processes.restore();
 }
 
