@@ -10,7 +10,7 @@ import { startMetricsServer } from "./scale_metrics_server.ts";
 import type { Cost, ReplicaFigures, SizeResult } from "./scale_table.ts";
 import { type ProcessUsage, readUsage } from "./scale_usage.ts";
 import { startWorker } from "./scale_worker.ts";
-import { POLL_MS, SETTLED_MS, type World } from "./scale_world.ts";
+import { POLL_MS, type Punctuality, SETTLED_MS, type World } from "./scale_world.ts";
 
 export interface SizeOptions {
   readonly nodes: number;
@@ -34,6 +34,8 @@ export interface BenchCluster {
   readonly token: string;
   /** Of podfit, to reach its kubelets. */
   readonly args: readonly string[];
+  /** Since it was asked last; absent where its kubelets do not tell. */
+  readonly askPunctuality?: () => Promise<Punctuality>;
 }
 
 const SYNC_MS = 180_000;
@@ -49,7 +51,7 @@ export async function measureSize(
   // Whole seconds, as times in the API are; so long ago that all has settled.
   const startedAt = Math.floor(Date.now() / 1000) * 1000 - SETTLED_MS - 1000;
   const world: World = { nodes, podsPerNode, startedAt, scaledObjects };
-  const { path, token, args } = kubeconfig === null
+  const { path, token, args, askPunctuality } = kubeconfig === null
     ? await startEmbeddedCluster(world, { directory, stack })
     : await startRealCluster(world, { kubeconfig, directory, stack });
   const other = metricsServer === null
@@ -92,11 +94,12 @@ export async function measureSize(
   );
   const warmUp = await measure(warmUpMs);
   const before = readFigures(await readMetrics(address));
+  await askPunctuality?.();
   const window = await measure(windowMs);
+  const punctuality = await askPunctuality?.() ?? null;
   const windowSeconds = window.seconds;
   const page = await readMetrics(address);
   const after = readFigures(page);
-  const blockMs = (readSeries(page, "podfit_loop_block_seconds") || 0) * 1000;
   const [reads, evaluations] = [after.reads - before.reads, after.evaluations - before.evaluations];
   const resizes = after.resizes - before.resizes;
   checkWindow({
@@ -120,7 +123,9 @@ export async function measureSize(
     windowSeconds,
     resizes,
     warmUp,
-    replicas: scaledObjects === 0 ? null : { ...readReplicaFigures(page), blockMs },
+    blockMs: (readSeries(page, "podfit_loop_block_seconds") || 0) * 1000,
+    punctuality,
+    replicas: scaledObjects === 0 ? null : readReplicaFigures(page),
     podfit: window.podfit,
     metricsServer: window.metricsServer,
   };
@@ -130,8 +135,8 @@ function toEnv(scaledObjects: number): Readonly<Record<string, string>> {
   return scaledObjects > 0 ? { PODFIT_SCALED_OBJECTS: "true" } : {};
 }
 
-/** Since the start: the first passes are the slowest. The block is the longest since the metrics were read last. */
-function readReplicaFigures(metrics: string): Omit<ReplicaFigures, "blockMs"> {
+/** Since the start: the first passes are the slowest. */
+function readReplicaFigures(metrics: string): ReplicaFigures {
   const name = "podfit_replica_evaluation_seconds";
   const evaluations = readSeries(metrics, `${name}_count`) || 0;
   const within = [...metrics.matchAll(new RegExp(`^${name}_bucket\\{[^}]*le="0\\.005"\\} (\\d+)$`, "gm"))]
@@ -158,7 +163,11 @@ async function startEmbeddedCluster(
   const { kubeconfig, token } = await server.hear() as { kubeconfig: string; token: string };
   const path = `${directory}/kubeconfig`;
   await Deno.writeTextFile(path, kubeconfig);
-  return { path, token, args: [] };
+  const askPunctuality = async () => {
+    await kubelets.tell({});
+    return await kubelets.hear() as Punctuality;
+  };
+  return { path, token, args: [], askPunctuality };
 }
 
 async function waitUntilTracked(address: string, pods: number): Promise<void> {

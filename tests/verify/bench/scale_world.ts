@@ -20,6 +20,12 @@ export interface World {
   readonly scaledObjects?: number;
 }
 
+/** How many readings of nodes a bench has seen, and how many came more than a second after their time. */
+export interface Punctuality {
+  readonly readings: number;
+  readonly late: number;
+}
+
 /** By then all pods run and are ready. */
 export const SETTLED_MS = 60_000;
 
