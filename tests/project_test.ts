@@ -7,6 +7,7 @@ import { FLAGS, VARIABLES } from "../lib/cli/run/flags.ts";
 import { AUTOSCALER_REASONS, BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../lib/model/reasons.ts";
 import { REPLICAS_REASONS } from "../lib/model/replicas_decision.ts";
 import { listNamedClauses, readClauses } from "../tools/contract.ts";
+import { ENVIRONMENT } from "../tools/image/facts.ts";
 
 const ROOT = new URL("../", import.meta.url);
 const REASONS = [...new Set([...HOLD_REASONS, ...BLOCK_REASONS, ...AUTOSCALER_REASONS])];
@@ -202,11 +203,19 @@ function tableOf(markdown: string, start: string): readonly string[] {
   return lines.slice(first + 2, length < 0 ? undefined : first + length);
 }
 
-Deno.test("the image's podfit has the flags of V8 that `deno task start` has, with which the benches measure", async () => {
+Deno.test("the image's podfit has the flags of V8 and the variables of glibc that `deno task start` has", async () => {
   const [config, dockerfile] = await Promise.all(
     ["deno.json", "Dockerfile"].map((path) => Deno.readTextFile(new URL(path, ROOT))),
   );
   const read = (text = "") => /--v8-flags=(\S+)/.exec(text)?.[1];
   assertMatch(read(config) ?? "", /^--[a-z]/);
   assertEquals(read(dockerfile), read(config));
+  const { MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_ } = ENVIRONMENT;
+  for (const [name, value] of Object.entries({ MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_ })) {
+    for (const text of [config, dockerfile]) {
+      assertEquals([...new Set([...(text ?? "").matchAll(new RegExp(`${name}=(\\d+)`, "g"))].map(([, set]) => set))], [
+        value,
+      ]);
+    }
+  }
 });

@@ -1,6 +1,7 @@
 /** The daemon as a process of its own for the benches: bundled as it ships, with the permissions of `deno task start`. */
 
 import config from "../../../deno.json" with { type: "json" };
+import { ENVIRONMENT } from "../../../tools/image/facts.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
 const ANSWER_MS = 30_000;
@@ -39,11 +40,14 @@ function toRun(bundle: string): readonly string[] {
   return ["run", ...v8Flags, "-P=start", "--config", `${ROOT}deno.json`, bundle];
 }
 
+const { DENO_NO_UPDATE_CHECK, MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_ } = ENVIRONMENT;
+
+/** With what the image sets for the process. */
 export function startDeno(args: readonly string[], env: Readonly<Record<string, string>> = {}): Deno.ChildProcess {
   return new Deno.Command(Deno.execPath(), {
     args: [...args],
     cwd: ROOT,
-    env: { PRA_ENABLED: "true", DENO_NO_UPDATE_CHECK: "1", ...env },
+    env: { PRA_ENABLED: "true", DENO_NO_UPDATE_CHECK, MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_, ...env },
     stdout: "null",
     stderr: "piped",
   }).spawn();
