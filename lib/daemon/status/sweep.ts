@@ -53,7 +53,7 @@ export interface StatusSweepOptions {
  * A change that only time causes (a cooldown ends, usage is missing) is found this late at most. A check visits each
  * pod, so it is less frequent with many pods. Milliseconds.
  */
-const RECHECK_MS = { perPod: 150, least: 5_000, most: 15_000 };
+const RECHECK_MS = { perPod: 300, least: 5_000, most: 30_000 };
 
 /** How many autoscalers without a change are checked before the event loop gets its next turn. */
 const CHECKS_PER_TURN = 50;
