@@ -1,6 +1,7 @@
 /**
- * Trees of cgroup files, by path: one recorded of a node, and the same container as other nodes keep it. The text of
- * version 2 is that of the kernel's documentation: https://docs.kernel.org/admin-guide/cgroup-v2.html
+ * Trees of cgroup files, by path: recorded ones of a node of each version, and the container of version 1 as other nodes
+ * keep it. Where it is in version 2, the text is that of the kernel's documentation, with numbers that no idle node has:
+ * https://docs.kernel.org/admin-guide/cgroup-v2.html
  */
 import type { CgroupFiles } from "../../lib/usage/cgroup/files.ts";
 import type { UsagePod } from "../../lib/usage/source.ts";
@@ -20,9 +21,23 @@ export const POD = {
   containers: [{ name: "hello", instance: `containerd://${ID}`, runningAt: 1 }],
 } as const satisfies UsagePod;
 
-export const RECORDED: Tree = JSON.parse(
-  Deno.readTextFileSync(new URL("../testdata/cgroup/v1_cgroupfs.json", import.meta.url)),
-);
+export const RECORDED = readTree("v1_cgroupfs");
+
+/** Of another pod. */
+export const RECORDED_V2 = readTree("v2_cgroupfs");
+
+export const POD_V2 = {
+  ...POD,
+  uid: "df7bc27d-f14c-43f2-87ee-897f0e36e15c",
+  containers: [{
+    ...POD.containers[0],
+    instance: "containerd://7244bdc421a85ab16a8e9611d536aa266fe34d1df22bcef04ad9b6491c63e1f1",
+  }],
+} as const satisfies UsagePod;
+
+function readTree(name: string): Tree {
+  return JSON.parse(Deno.readTextFileSync(new URL(`../testdata/cgroup/${name}.json`, import.meta.url)));
+}
 
 /** Where the recorded container is in each controller's tree. */
 const RECORDED_POD = `podfit/kubepods/burstable/pod${UID}`;

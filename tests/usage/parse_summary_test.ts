@@ -31,6 +31,13 @@ Deno.test("parseSummary() reads sidecars and containers of a recorded node alike
   assertEquals(names, [["aux", "sidecar", "web"], ["load"], ["main"], ["main"], ["ok"]]);
 });
 
+Deno.test("parseSummary() reads the pressure of a recorded node with cgroup version 2 (L20)", () => {
+  const pod = summary(recorded("cgroup2"), { tracked: ALL }).pods.get("df7bc27d-f14c-43f2-87ee-897f0e36e15c");
+  const [point] = pod?.points ?? [];
+  assertEquals(point?.pressure?.fullNs, 21_187_509_000);
+  assertEquals(pod?.cpu?.pressure?.fullNs, 25_514_960_000);
+});
+
 Deno.test("parseSummary() reads the zero of a pod's first seconds as unknown usage", () => {
   const { pods, skipped } = summary(recorded("just-started"), { tracked: ALL });
   const multi = pods.get("af1300ee-2521-4ec1-a7af-4060893468ad");

@@ -52,7 +52,7 @@ function replaced(before: string, after: string): string {
 }
 
 const KUBELET = new URL("../testdata/kubelet/", import.meta.url);
-const RECORDED = ["cadvisor", "just-started", "steady-multi"]
+const RECORDED = ["cadvisor", "just-started", "steady-multi", "cgroup2"]
   .map((name) => Deno.readTextFileSync(new URL(`../testdata/summary/${name}.json`, import.meta.url)));
 
 Deno.test("a scanner reads recorded summaries, indented and compact, with the numbers of the plain parser", () => {

@@ -3,7 +3,18 @@ import { assert, assertEquals, assertMatch } from "#assert";
 import type { Point } from "../../../lib/api/usage.ts";
 import { CgroupReader, type CgroupReading } from "../../../lib/usage/cgroup/watch.ts";
 import type { UsagePod } from "../../../lib/usage/source.ts";
-import { ID, movedV1, POD, RECORDED, toFiles, type Tree, treeV2, UID } from "../../support/cgroup_trees.ts";
+import {
+  ID,
+  movedV1,
+  POD,
+  POD_V2,
+  RECORDED,
+  RECORDED_V2,
+  toFiles,
+  type Tree,
+  treeV2,
+  UID,
+} from "../../support/cgroup_trees.ts";
 
 const NOW = 1_790_000_000_123;
 const UNDERSCORED = UID.replaceAll("-", "_");
@@ -102,6 +113,25 @@ for (const [name, { tree, pod = POD, version }] of Object.entries(LAYOUTS)) {
     });
   });
 }
+
+Deno.test("a container's usage is read with version 2, cgroupfs, as recorded (L20, L61)", () => {
+  const reading = read(RECORDED_V2, [POD_V2]);
+  assert(reading.kind === "usage");
+  assertEquals(new Map(reading.pods).get(POD_V2.uid), {
+    usageBytes: 1982464,
+    points: [{
+      container: "hello",
+      instance: POD_V2.containers[0].instance,
+      at: NOW,
+      resolutionMs: 1,
+      cpu: { kind: "counter", counterNs: 2_038_103_000 },
+      workingSetBytes: 1118208,
+      usageBytes: 1118208,
+      pressure: { fullNs: 28_472_763_000, throttledNs: 808_854_000, largestCpuNs: null },
+      oomKills: 0,
+    }],
+  });
+});
 
 Deno.test("only files of tracked pods' containers are read, each once (L61)", () => {
   const other = "11111111-7e5f-450e-83e5-12af0bd83fc0";
