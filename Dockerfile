@@ -26,7 +26,7 @@ FROM build AS compile
 # Bundled first: otherwise all files of all packages would be embedded. Without the demo, as the image of tools/image.
 RUN deno bundle --frozen --platform browser --code-splitting --external ./demo/demo.ts --outdir bundle main.ts \
   && sed -i "s/\bCOMMIT = \"unknown\"/COMMIT = \"${COMMIT:-unknown}\"/" bundle/*.js \
-  && deno compile --frozen --permission-set=daemon --v8-flags=--no-parallel-scavenge,--heap-growing-percent=30,--max-semi-space-size=8,--page-promotion-threshold=10,--no-allocation-site-pretenuring \
+  && deno compile --frozen --permission-set=daemon --v8-flags=--no-parallel-scavenge,--heap-growing-percent=30,--max-semi-space-size=8,--page-promotion-threshold=10,--no-allocation-site-pretenuring,--memory-reducer-delay-ms=60000 \
     --output /compiled/podfit/podfit bundle/main.js \
   && cp -a /rootfs/etc /rootfs/lib* /compiled/ && cp -a /rootfs/podfit/notices /compiled/podfit/
 
@@ -39,7 +39,7 @@ LABEL org.opencontainers.image.title="podfit" \
 ENV DENO_DIR=/podfit/cache \
   DENO_NO_UPDATE_CHECK=1 \
   DENO_USE_CGROUPS=1 \
-  DENO_V8_FLAGS=--no-parallel-scavenge,--heap-growing-percent=30,--max-semi-space-size=8,--page-promotion-threshold=10,--no-allocation-site-pretenuring \
+  DENO_V8_FLAGS=--no-parallel-scavenge,--heap-growing-percent=30,--max-semi-space-size=8,--page-promotion-threshold=10,--no-allocation-site-pretenuring,--memory-reducer-delay-ms=60000 \
   MALLOC_MMAP_THRESHOLD_=32768 \
   MALLOC_TRIM_THRESHOLD_=65536 \
   NO_COLOR=1

@@ -170,6 +170,6 @@ where the limit is too small to divide, or is not written in Mi or Gi.
 {{- $mib = mul 1024 (trimSuffix "Gi" $limit | int) }}
 {{- end }}
 {{- if ge (int $mib) 192 }}
-{{- printf "--no-parallel-scavenge,--heap-growing-percent=30,--max-semi-space-size=8,--page-promotion-threshold=10,--no-allocation-site-pretenuring,--max-old-space-size=%d" (div (mul $mib 57) 100) }}
+{{- printf "--no-parallel-scavenge,--heap-growing-percent=30,--max-semi-space-size=8,--page-promotion-threshold=10,--no-allocation-site-pretenuring,--memory-reducer-delay-ms=60000,--max-old-space-size=%d" (div (mul $mib 57) 100) }}
 {{- end }}
 {{- end }}
