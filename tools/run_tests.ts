@@ -72,9 +72,10 @@ async function runSideBySide(suite: Suite, args: readonly string[]): Promise<Run
 /** podfit as it is now goes to the nodes as an image, where they are those of tests/cluster: some scenarios install it. */
 async function importPodfit(): Promise<void> {
   const folder = new URL("tests/cluster/", ROOT).pathname;
-  // A node tells of an image within a minute.
+  // A node tells of an image within a minute. The first one takes pods of any scenario.
   const script = `set -e; PATH=$PATH:$1; "$0"/build helm podfit; [ "$("$0"/up)" = "$KUBECONFIG" ]
-    for _ in $(seq 90); do kubectl get nodes -o 'jsonpath={.items[*].status.images[*].names}' | grep -q localhost/podfit && exit
+    for _ in $(seq 90); do images=$(kubectl get nodes -o 'jsonpath={.items[0].status.images[*].names}')
+    case $images in *localhost/load*localhost/podfit* | *localhost/podfit*localhost/load*) exit ;; esac
     sleep 1; done; exit 1`;
   const isOurs = (Deno.env.get("KUBECONFIG") ?? "").endsWith("/podfit-cluster/run/admin.kubeconfig");
   if (!isOurs) return;
