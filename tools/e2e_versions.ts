@@ -21,8 +21,6 @@ export interface VersionResults {
   readonly kubernetes: string;
   /** `v1.35.4`; absent where it is the same. */
   readonly kubelet?: string;
-  /** Present where all pods ran on nodes with cgroup version 2. */
-  readonly isOnCgroup2?: true;
   /** By the name of the scenario. */
   readonly scenarios: Readonly<Record<string, Outcome>>;
 }
@@ -41,6 +39,8 @@ const CLUSTER = new URL("../tests/cluster/", import.meta.url).pathname;
 const OTHERS = ["1.34", "1.35", "1.37"];
 /** Each has one CPU of this machine. */
 const CGROUP2_NODES = "2";
+/** Ends the key of results from nodes with cgroup version 2. */
+const ON_CGROUP2_KEY = "+cgroup2";
 
 /** How the scenarios among these tests ended. Those that a filter left out are not in it. */
 export function toOutcomes(
@@ -57,16 +57,17 @@ export function toOutcomes(
 
 /** The page of results: a table of versions, then what failed or was not run. */
 export function toVersionsPage(versions: Versions): string {
-  const sorted = Object.values(versions).toSorted((a, b) => nameVersions(a) < nameVersions(b) ? -1 : 1);
-  const rows = sorted.map((version) => {
-    const outcomes = Object.values(version.scenarios);
+  const sorted = Object.entries(versions).map(([key, results]) => ({ name: nameVersions(key, results), ...results }))
+    .toSorted((a, b) => a.name < b.name ? -1 : 1);
+  const rows = sorted.map(({ name, scenarios }) => {
+    const outcomes = Object.values(scenarios);
     const count = (start: string) => String(outcomes.filter(({ ended }) => ended.startsWith(start)).length);
     const commits = [...new Set(outcomes.map(({ commit }) => commit))];
-    return [nameVersions(version), count("passed"), count("failed"), count("not run"), commits.join(", ")];
+    return [name, count("passed"), count("failed"), count("not run"), commits.join(", ")];
   });
-  const others = sorted.flatMap((version) =>
-    Object.entries(version.scenarios).filter(([, { ended }]) => ended !== "passed")
-      .map(([name, { ended }]) => [nameVersions(version), name, ended])
+  const others = sorted.flatMap(({ name, scenarios }) =>
+    Object.entries(scenarios).filter(([, { ended }]) => ended !== "passed")
+      .map(([scenario, { ended }]) => [name, scenario, ended])
   );
   const last = sorted.flatMap(({ scenarios }) => Object.values(scenarios)).toSorted((a, b) => a.date < b.date ? -1 : 1)
     .at(-1);
@@ -83,9 +84,9 @@ export function toVersionsPage(versions: Versions): string {
 }
 
 /** `1.37.2`, `1.37.2, kubelets 1.35.4`, or `1.36.3, cgroup v2`. */
-function nameVersions({ kubernetes, kubelet, isOnCgroup2 }: VersionResults): string {
+function nameVersions(key: string, { kubernetes, kubelet }: VersionResults): string {
   const kubelets = kubelet === undefined ? "" : `, kubelets ${kubelet.slice(1)}`;
-  return kubernetes.slice(1) + kubelets + (isOnCgroup2 ? ", cgroup v2" : "");
+  return kubernetes.slice(1) + kubelets + (key.endsWith(ON_CGROUP2_KEY) ? ", cgroup v2" : "");
 }
 
 /** The results of former runs; none before the first. */
@@ -140,11 +141,10 @@ async function runVersion(version: string, files: readonly string[]): Promise<nu
     const before = await readVersions();
     const name = kubernetes?.[1] ?? kubernetes?.[2] ?? version;
     const skew = kubelet === name ? {} : { kubelet };
-    const key = ON_CGROUP2 ? `${version}+cgroup2` : version;
-    const place = ON_CGROUP2 ? { isOnCgroup2: true } as const : {};
+    const key = ON_CGROUP2 ? version + ON_CGROUP2_KEY : version;
     const now: Versions = {
       ...before,
-      [key]: { kubernetes: name, ...skew, ...place, scenarios: { ...before[key]?.scenarios, ...found } },
+      [key]: { kubernetes: name, ...skew, scenarios: { ...before[key]?.scenarios, ...found } },
     };
     await Deno.writeTextFile(new URL("versions.json", RESULTS), `${JSON.stringify(now, null, 1)}\n`);
     await Deno.writeTextFile(new URL("versions.md", RESULTS), toVersionsPage(now));

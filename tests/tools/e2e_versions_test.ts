@@ -26,7 +26,7 @@ Deno.test("toVersionsPage() counts outcomes by version, and names what did not p
   const versions: Versions = {
     "1.37": { kubernetes: "v1.37.2", scenarios: toOutcomes(CASES, RUN) },
     "1.37/1.35": { kubernetes: "v1.37.2", kubelet: "v1.35.4", scenarios: toOutcomes(CASES.slice(0, 1), RUN) },
-    "1.36+cgroup2": { kubernetes: "v1.36.3", isOnCgroup2: true, scenarios: toOutcomes(CASES.slice(0, 1), RUN) },
+    "1.36+cgroup2": { kubernetes: "v1.36.3", scenarios: toOutcomes(CASES.slice(0, 1), RUN) },
     "1.34": { kubernetes: "v1.34.4", scenarios: toOutcomes(CASES.slice(0, 1), { ...RUN, commit: "ffff0000" }) },
   };
   assertEquals(
