@@ -122,12 +122,11 @@ export function parseLease(value: unknown, durationMs: number): LeaseRecord | nu
   const spec = isRecord(value["spec"]) ? value["spec"] : {};
   const { holderIdentity, leaseDurationSeconds: seconds, leaseTransitions: transitions } = spec;
   const holder = typeof holderIdentity === "string" && holderIdentity !== "" ? holderIdentity : null;
-  const writtenMs = isWhole(seconds) ? seconds * 1000 : 0;
   return {
     holder,
-    durationMs: Math.min(Math.max(writtenMs, durationMs), Math.max(MAX_DURATION_MS, durationMs)),
+    durationMs: Math.min(Math.max(toCount(seconds) * 1000, durationMs), Math.max(MAX_DURATION_MS, durationMs)),
     isReleased: holder === null && seconds === RELEASED_SECONDS,
-    transitions: isWhole(transitions) ? transitions : 0,
+    transitions: toCount(transitions),
     fingerprint: JSON.stringify(spec),
     lease: value,
   };
@@ -217,6 +216,7 @@ function toSpec({ holder, durationMs, now }: Hold): NonNullable<Lease["spec"]> {
   };
 }
 
-function isWhole(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
+/** Returns 0 for what is no whole number, or is below 0. */
+function toCount(value: unknown): number {
+  return Number.isSafeInteger(value) ? Math.max(0, Number(value)) : 0;
 }

@@ -16,7 +16,7 @@ import {
   type ReadableView,
   type RecommendedState,
 } from "../model/state.ts";
-import { requestOrLimitOf, RESOURCE_FIELDS, type Resources } from "../units/resources.ts";
+import type { Resources } from "../units/resources.ts";
 
 /** A decision to be made. */
 export interface DecisionInput {
@@ -94,7 +94,8 @@ export function mergeRecommended(real: SizeOutcome, outcome: SizeOutcome, shadow
     state: { ...real.state, shadow },
     decisions: [...real.decisions, ...outcome.decisions.map(toRecommendedDecision)],
     notices: [...real.notices, ...notices],
-    implausible: real.implausible + outcome.implausible,
+    // Both were given the same points.
+    implausible: Math.max(real.implausible, outcome.implausible),
   };
 }
 
@@ -194,11 +195,5 @@ function toResized(container: ContainerFacts, size: Resources): ContainerFacts {
   const terminations = isSpared
     ? container.terminations.filter(({ reason }) => reason !== "OOMKilled")
     : container.terminations;
-  return { ...container, spec: size, reported: size, allocated: keepRequests(size), terminations };
-}
-
-function keepRequests(size: Resources): Resources {
-  const requests: Record<string, number | null> = {};
-  for (const key of RESOURCE_FIELDS) requests[key] = requestOrLimitOf(key) === "requests" ? size[key] : null;
-  return requests as Resources;
+  return { ...container, spec: size, reported: size, allocated: null, terminations };
 }

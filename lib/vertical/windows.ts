@@ -78,7 +78,7 @@ export function nextPeaks(
   while (from < to && (known[from] ?? 0) < bucket - WINDOW_BUCKETS) from += 2;
   // The newest bucket may have a higher peak already.
   const isHigher = from === to || known[to - 2] !== bucket;
-  if (before !== undefined && known === before.pairs && from === 0 && to === known.length && !isHigher) return before;
+  if (before !== undefined && known === before.pairs && to === known.length && !isHigher) return before;
   const kept = known.slice(from, to);
   // push() would leave room for 16 more numbers, and this array is kept for each pod.
   return { kind: "peaks", windowMs, pairs: isHigher ? kept.concat([bucket, usage]) : kept };

@@ -80,4 +80,6 @@ Deno.test("needsTemplate() asks for templates only where a resized request is in
   assertEquals(needsTemplate(RESIZED, sizeOf(null, 128 * MI)), true);
   const limitsOnly = pod({ resizes: [resizeEntry("podfit.main", START, { main: ["cpu.limits"] })] });
   assertEquals(needsTemplate(limitsOnly, null), false);
+  const two = pod({ containers: [container(), container({ name: "side" })], resizes: RESIZED.resizes });
+  assertEquals(needsTemplate(two, null), true, "one container of two was resized");
 });

@@ -1,5 +1,5 @@
 /** Events on ScaledObjects: each when a matter begins or ends, in KEDA's words (R82, R92). */
-import { assertEquals } from "#assert";
+import { assert, assertEquals } from "#assert";
 import { REPLICAS_NOTICES, TARGET_FAULTS } from "../../lib/model/replicas_decision.ts";
 import {
   cpu,
@@ -180,6 +180,14 @@ Deno.test("decideReplicas() notifies where pods may grow beyond four times their
   ]);
   fold.tick([pods(2, 1500n, { born: 500n, full: 8000n })]);
   assertEquals(infos(), []);
+});
+
+Deno.test("decideReplicas() notifies where one pod of several may grow that far (R82, R86)", () => {
+  const fold = createFold(scaledObject({ triggers: [cpu()] }), 2);
+  const [narrow, wide] = [pods(2, 1500n), pods(2, 1500n, { born: 500n, full: 8000n })];
+  assert(narrow.kind === "pods" && wide.kind === "pods");
+  fold.tick([{ ...narrow, pods: [...narrow.pods.slice(0, 1), ...wide.pods.slice(1)] }]);
+  assertEquals(fold.takeEvents().filter((name) => name === "KEDAScalerInfo").length, 1);
 });
 
 Deno.test("decideReplicas() says nothing of wide spans where a baseline was set (R82)", () => {

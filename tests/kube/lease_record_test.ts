@@ -26,6 +26,7 @@ const READ: Readonly<
   "with a shorter one": [{ holderIdentity: "b", leaseDurationSeconds: 1 }, "b", 15_000, false],
   "with one of years": [{ holderIdentity: "b", leaseDurationSeconds: 1e9 }, "b", 60_000, false],
   "with a little more than a minute": [{ holderIdentity: "b", leaseDurationSeconds: 61 }, "b", 60_000, false],
+  "with a part of a second more": [{ holderIdentity: "b", leaseDurationSeconds: 20.5 }, "b", 15_000, false],
   "with nonsense": [{ holderIdentity: 7, leaseDurationSeconds: "x", leaseTransitions: -3 }, null, 15_000, false],
 };
 
@@ -35,6 +36,13 @@ for (const [what, [spec, holder, durationMs, isReleased]] of Object.entries(READ
     assertEquals([record?.holder, record?.durationMs, record?.isReleased], [holder, durationMs, isReleased]);
   });
 }
+
+Deno.test("newLease() rounds a duration up to whole seconds, the unit of its field (C55)", () => {
+  const seconds = [15_000, 15_001, 15_999].map((durationMs) =>
+    newLease("podfit", { ...HOLD, durationMs }).spec?.leaseDurationSeconds
+  );
+  assertEquals(seconds, [15, 16, 16]);
+});
 
 Deno.test("parseLease() takes any value, and gives a record that can be held and released", () => {
   fc.assert(
@@ -52,10 +60,11 @@ Deno.test("parseLease() takes any value, and gives a record that can be held and
   assertEquals([null, 7, {}, { metadata: {} }].map((value) => parseLease(value, 15_000)), [null, null, null, null]);
 });
 
-Deno.test("holdLease() counts a change of the holder, and no renewal, up to what the field holds", () => {
-  const at = (holderIdentity: string, leaseTransitions: number) => {
+Deno.test("holdLease() counts a change of the holder, and no renewal, up to what the field holds (C55)", () => {
+  const at = (holderIdentity: string, leaseTransitions: unknown) => {
     const record = parseLease({ ...LEASE, spec: { ...LEASE.spec, holderIdentity, leaseTransitions } }, 15_000);
     return record === null ? null : holdLease(record, HOLD).spec?.leaseTransitions;
   };
   assertEquals([at("a", 4), at("b", 4), at("b", 2 ** 31 - 1)], [4, 5, 2 ** 31 - 1]);
+  assertEquals([0, -3, 1.5, "4", undefined].map((count) => at("b", count)), [1, 1, 1, 1, 1]);
 });

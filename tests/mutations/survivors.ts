@@ -46,4 +46,10 @@ export const ACCEPTED_SURVIVORS: Readonly<Record<string, string>> = {
     "A field that a resize changes is never as large as before.",
   "member dropped: $1 ($2, { «$3», $4 : $5.$6 })":
     "No test compares the whole notice: tests look for its message and for its reason in events.",
+  "branch chosen: return «$1 === null ? - $2 : $1 + $3»;":
+    "A cooldown after 1970 has ended as well, and the caller takes the later of it and of now.",
+  "left dropped: if («$1 !== null && $2 !== null») this.$3.$4.$5 ($2.$6, $1);":
+    "The types refuse a resize that is null, and to record one changes nothing.",
+  "right dropped: return «$1.$2.$3 !== null && $4.$2.$5 !== null» && $1.$2.$3 <= $4.$2.$5;":
+    "JavaScript compares null as 0, and no maximum is as low as that.",
 };

@@ -119,6 +119,16 @@ Deno.test("computeKillFloor() ends a floor at its time, and not after it (L12)",
   assertEquals(found, [200 * MI, 0, 0]);
 });
 
+Deno.test("computeKillFloor() takes a container by its name alone, whatever else an object has by it (L12, L14)", () => {
+  const floorOf = (name: string) => {
+    const input = { now: START, killFloors: { main: 200 * MI } };
+    return computeKillFloor(
+      { containerState: { killFloor: null }, container: { name }, input } as unknown as ContainerCase,
+    );
+  };
+  assertEquals([floorOf("main"), floorOf("constructor"), floorOf("valueOf")], [200 * MI, 0, 0]);
+});
+
 Deno.test("decideSize() keeps of a limit what siblings that were killed need (L14)", () => {
   const story = new Story({ contenders: [LIMITS], load: IDLE });
   story.decide = (before, given) => decideSize(before, { ...given, killFloors: { main: 200.5 * MI } });

@@ -6,7 +6,7 @@ import { assert, assertEquals } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import { findRecommendedSize } from "../../lib/vertical/recommend.ts";
 import { parseState } from "../../lib/record/parse.ts";
-import { MI, MINUTE, pod, policy, SECOND, side, SIZE } from "../support/builders.ts";
+import { MI, MINUTE, pod, policy, SECOND, side, SIZE, usage } from "../support/builders.ts";
 import { Story, type StoryOptions } from "../support/story.ts";
 
 const RECOMMEND = policy({ mode: "recommend", cooldownMs: 30 * SECOND });
@@ -162,4 +162,17 @@ Deno.test("decideSize() raises a recommended limit once for the kills that the l
   }
   assertEquals(wouldBe(story)?.["memory.limits"], 356 * MI, "256Mi and 100Mi");
   assertEquals(story.requests, []);
+});
+
+Deno.test("decideSize() counts an implausible point once, whether autoscalers of the pod apply or recommend (L51, C22)", () => {
+  const applying = policy({ name: "apply" });
+  const counts = [[RECOMMEND], [applying], [applying, RECOMMEND]].map((contenders) => {
+    const story = start({ contenders });
+    story.poll(2);
+    const [point] = story.read().usage.points;
+    assert(point !== undefined);
+    story.wait(5 * SECOND);
+    return story.observe(usage([{ ...point, at: story.now, workingSetBytes: NaN }])).implausible;
+  });
+  assertEquals(counts, [1, 1, 1]);
 });

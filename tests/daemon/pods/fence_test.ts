@@ -11,10 +11,12 @@ class Way {
   isLeading = true;
   readonly lost = new AbortController();
   readonly sent: string[] = [];
+  asked = 0;
   preparing: Promise<void> = Promise.resolve();
   answering: Promise<void> = Promise.resolve();
 
   readonly send: Transport = requireLeadership(async (request, options) => {
+    this.asked++;
     const text = await request.text();
     await this.preparing;
     options?.beforeSend?.();
@@ -33,11 +35,11 @@ Deno.test("requireLeadership() lets everything through while it leads", async ()
   assertEquals([await (await way.patch()).text(), way.sent], ["ok", ["x"]]);
 });
 
-Deno.test("requireLeadership() sends nothing after it led", async () => {
+Deno.test("requireLeadership() prepares and sends nothing after it led (C55)", async () => {
   const way = new Way();
   way.isLeading = false;
   await assertRejects(() => way.patch(), NotSent, "no longer leads");
-  assertEquals(way.sent, []);
+  assertEquals([way.asked, way.sent], [0, []]);
 });
 
 Deno.test("requireLeadership() sends nothing that was still being prepared when it ceased to lead (C55)", async () => {

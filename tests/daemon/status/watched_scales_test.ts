@@ -73,6 +73,19 @@ for (const [which, seen] of Object.entries(SILENT)) {
   Deno.test(`a size that ${which} is no resize of podfit's (C51)`, () => assertEquals(watch(seen), { web: null }));
 }
 
+Deno.test("a container that the pod did not have before is compared with nothing (C51)", () => {
+  const lastScales = new LastScales(new VirtualClock(START));
+  const scales = new WatchedScales({ lastScales, isOwn: () => false });
+  const autoscalers = [policy(), policy({ name: "side", containerName: "side" })];
+  scales.put({ pod: toPod({ spec: SMALL }), autoscalers });
+  const resizes = [resizeEntry("podfit.side", START, { side: CPU })];
+  scales.put({
+    pod: pod({ containers: [container(), container({ name: "side", spec: LARGE })], resizes }),
+    autoscalers,
+  });
+  assertEquals(autoscalers.map(({ uid }) => lastScales.find(uid)), [null, null]);
+});
+
 Deno.test("what this podfit resized itself is not noted from the watch (C51)", () => {
   assertEquals(watch(UP, { isOwn: true }), { web: null });
 });
