@@ -18,7 +18,7 @@ export function findNumber(numbers: ArrayLike<number>, index: number): number | 
 export function copyRow(
   numbers: Float64Array,
   from: number,
-  { rows, to }: { readonly rows: Float64Array; readonly to: number },
+  { rows, to }: { readonly rows: number[] | Float64Array; readonly to: number },
 ): void {
   for (let field = 0; field < ROW_LENGTH; field++) rows[to + field] = getNumber(numbers, from + field);
 }

@@ -244,6 +244,25 @@ Deno.test("HttpsConnections asks again on a new connection if the server has clo
   }
 });
 
+Deno.test("HttpsConnections closes an idle connection on which the server sends without being asked", async () => {
+  for (const stray of ["x", TIMED_OUT, `${EMPTY}${EMPTY}`]) {
+    const { promise: isIdle, resolve } = Promise.withResolvers<void>();
+    await using server = serve(async ({ connection }, { send }) => {
+      await send(EMPTY);
+      if (connection > 0) return;
+      await isIdle;
+      await send(stray);
+    });
+    using client = connections();
+    assertEquals(await text(ask(client, server)), "{}");
+    assertEquals(server.open(), 1);
+    resolve();
+    await until(() => server.open() === 0, "the client has closed it");
+    assertEquals(await text(ask(client, server)), "{}");
+    assertEquals(server.seen.map(({ connection }) => connection), [0, 1]);
+  }
+});
+
 Deno.test("HttpsConnections asks once more at most, and on a new connection not at all", async () => {
   await using server = serve(async (_, { send, close }) => {
     if (server.seen.length === 1) await send(EMPTY);

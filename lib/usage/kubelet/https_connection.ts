@@ -58,13 +58,13 @@ export class HttpsConnections implements Disposable {
     if (kept !== undefined) {
       this.#idle.delete(origin);
       try {
-        return await this.#ask(kept.connection, { origin, request, signal, isKept: true });
+        return await this.#ask(kept.connection, { origin, request, signal, ahead: kept.ahead });
       } catch (error) {
         if (signal.aborted) throw error;
       }
     }
     const connection = await this.#open(target, signal);
-    return await this.#ask(connection, { origin, request, signal, isKept: false });
+    return await this.#ask(connection, { origin, request, signal, ahead: null });
   }
 
   [Symbol.dispose](): void {
@@ -102,14 +102,15 @@ export class HttpsConnections implements Disposable {
     }
   }
 
-  async #ask(connection: Deno.TlsConn, { origin, request, signal, isKept }: Question): Promise<StatusAnswer> {
+  async #ask(connection: Deno.TlsConn, { origin, request, signal, ahead }: Question): Promise<StatusAnswer> {
     const onEnd = (isReusable: boolean) => {
       if (isReusable) this.#keep(origin, connection);
       else connection[Symbol.dispose]();
     };
-    const exchange = new Exchange(connection, { signal, spares: this.#spares, onEnd, clock: this.#options.clock });
+    const { clock } = this.#options;
+    const exchange = new Exchange(connection, { signal, ahead, spares: this.#spares, onEnd, clock });
     const { status, statusText, headers } = await exchange.send(request);
-    if (isKept && status === REQUEST_TIMEOUT) {
+    if (ahead !== null && status === REQUEST_TIMEOUT) {
       // A server may send it before it closes an idle connection. Then it answers no request.
       await exchange.cancel();
       throw new BadAnswer("the kept connection has timed out");
@@ -125,8 +126,17 @@ export class HttpsConnections implements Disposable {
   #keep(origin: string, connection: Deno.TlsConn): void {
     // Two nodes may have the same address.
     if (this.#closing.signal.aborted || this.#idle.has(origin)) return connection[Symbol.dispose]();
-    this.#idle.set(origin, { connection, sinceMs: this.#options.clock.monotonic() });
+    const ahead = readAhead(connection);
+    this.#idle.set(origin, { connection, ahead, sinceMs: this.#options.clock.monotonic() });
+    void ahead.bytes.catch(() => null).then(() => this.#endIdle(origin, connection));
     if (!this.#isSweeping) void this.#sweep();
+  }
+
+  /** The server has closed the connection, or sends without being asked. Does nothing if a request has taken it. */
+  #endIdle(origin: string, connection: Deno.TlsConn): void {
+    if (this.#idle.get(origin)?.connection !== connection) return;
+    this.#idle.delete(origin);
+    connection[Symbol.dispose]();
   }
 
   /** Closes connections that are idle for long, until none is left. */
@@ -168,12 +178,23 @@ interface Question {
   readonly origin: string;
   readonly request: Memory;
   readonly signal: AbortSignal;
-  /** Whether the connection has been idle. */
-  readonly isKept: boolean;
+  /** Of a connection that has been idle; `null` for a new one. */
+  readonly ahead: ReadAhead | null;
+}
+
+/**
+ * The read of the first byte of the next answer, which waits while the connection is idle. Deno keeps some 36 kB for what
+ * it has received last, and gives it back when it next waits. The read also sees that the server closes the connection.
+ */
+interface ReadAhead {
+  readonly byte: Memory;
+  /** Resolves to 1; `null` at the end of the connection. */
+  readonly bytes: Promise<number | null>;
 }
 
 interface IdleConnection {
   readonly connection: Deno.TlsConn;
+  readonly ahead: ReadAhead;
   /** By the monotonic clock. */
   readonly sinceMs: number;
 }
@@ -186,6 +207,7 @@ interface Handshake {
 
 interface ExchangeOptions {
   readonly signal: AbortSignal;
+  readonly ahead: ReadAhead | null;
   /** Memory that is free, and gets back what was taken. */
   readonly spares: Memory[];
   readonly clock: Pick<Clock, "monotonic" | "sleep">;
@@ -209,6 +231,11 @@ const ENCODER = new TextEncoder();
 
 /** As many nodes are polled at a time. */
 const MAX_SPARES = 32;
+
+function readAhead(connection: Deno.TlsConn): ReadAhead {
+  const byte = new Uint8Array(1);
+  return { byte, bytes: connection.read(byte) };
+}
 
 /** Returns the bytes of a GET. Throws for a header that could not be sent. */
 function toRequest({ pathname, search, host }: URL, headers: GetRequest["headers"]): Memory {
@@ -246,6 +273,8 @@ class Exchange implements PulledBody {
   readonly #memory: Memory;
   readonly #parser: AnswerParser;
   readonly #abort = () => void this.#fail(null);
+  /** Until its byte has come. */
+  #ahead: ReadAhead | null;
   /** Bytes that were received since the last look at the clock, and the time of the last turn of the event loop. */
   #burstBytes = 0;
   #gaveWayMs: number;
@@ -259,6 +288,7 @@ class Exchange implements PulledBody {
   constructor(connection: Deno.TlsConn, options: ExchangeOptions) {
     this.#connection = connection;
     this.#options = options;
+    this.#ahead = options.ahead;
     this.#memory = options.spares.pop() ?? new Uint8Array(ANSWER_MEMORY_BYTES);
     this.#parser = new AnswerParser(this.#memory);
     this.#gaveWayMs = options.clock.monotonic();
@@ -344,7 +374,7 @@ class Exchange implements PulledBody {
   async #receive(): Promise<void> {
     this.#isReceiving = true;
     try {
-      const bytes = await this.#connection.read(this.#parser.free());
+      const bytes = await this.#read(this.#parser.free());
       this.#throwIfEnded();
       if (bytes === null) return this.#parser.end();
       this.#parser.add(bytes);
@@ -356,6 +386,15 @@ class Exchange implements PulledBody {
       this.#isReceiving = false;
       if (this.#isEnded) this.#release();
     }
+  }
+
+  async #read(target: Memory): Promise<number | null> {
+    const ahead = this.#ahead;
+    if (ahead === null) return await this.#connection.read(target);
+    const bytes = await ahead.bytes;
+    this.#ahead = null;
+    target.set(ahead.byte);
+    return bytes;
   }
 
   /** Ends the exchange, and returns the first reason: closing the connection fails the read that is under way too. */

@@ -15,7 +15,7 @@
  */
 import { type Autoscaler, type FieldPolicy, findBaseline } from "../../model/autoscaler.ts";
 import { ENDINGS_MS, KILL_FACTOR } from "../../model/container_history.ts";
-import type { ContainerDecision, Direction, SizeInput, SizeOutcome } from "../../model/decision.ts";
+import type { ContainerDecision, Direction, Observation, SizeInput, SizeOutcome } from "../../model/decision.ts";
 import {
   copyNumbers,
   FLAT,
@@ -91,7 +91,7 @@ export class HeldVerdict {
   constructor({ input, outcome }: DecidedPod, flat: FlatState, views: readonly HeldView[]) {
     this.decided = {
       before: NEW_POD_STATE,
-      input: { ...input, observation: { kind: "tick" } },
+      input: { ...input, observation: NO_USAGE },
       outcome: { ...outcome, state: NEW_POD_STATE },
     };
     this.#flat = flat;
@@ -206,6 +206,8 @@ export class HeldVerdict {
 }
 
 const NO_DECISIONS: readonly ContainerDecision[] = [];
+
+const NO_USAGE: Observation = Object.freeze({ kind: "tick" });
 
 /** One container of the pod under its verdict. */
 interface HeldView extends SampledContainer {
