@@ -40,7 +40,7 @@ ENV DENO_DIR=/podfit/cache \
   DENO_NO_UPDATE_CHECK=1 \
   DENO_USE_CGROUPS=1 \
   DENO_V8_FLAGS=--no-parallel-scavenge,--heap-growing-percent=30,--max-semi-space-size=8,--page-promotion-threshold=10,--no-allocation-site-pretenuring,--memory-reducer-delay-ms=60000 \
-  MALLOC_MMAP_THRESHOLD_=16384 \
+  MALLOC_MMAP_THRESHOLD_=32768 \
   MALLOC_TRIM_THRESHOLD_=65536 \
   NO_COLOR=1
 USER 65532:65532

@@ -32,10 +32,10 @@ export const ENVIRONMENT = {
   DENO_USE_CGROUPS: "1",
   DENO_V8_FLAGS: V8_FLAGS,
   /**
-   * Memory outside of V8's heap: glibc keeps what is freed for later, some 100 MiB on a large cluster. With these two it
-   * gives blocks of 16 KiB and more back at once. https://man7.org/linux/man-pages/man3/mallopt.3.html
+   * Memory outside of V8's heap: glibc keeps what is freed for later, some 60 MiB on a large cluster. With these two it
+   * gives blocks of 32 KiB and more back at once. https://man7.org/linux/man-pages/man3/mallopt.3.html
    */
-  MALLOC_MMAP_THRESHOLD_: "16384",
+  MALLOC_MMAP_THRESHOLD_: "32768",
   MALLOC_TRIM_THRESHOLD_: "65536",
   NO_COLOR: "1",
 } as const;

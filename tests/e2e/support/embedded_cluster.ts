@@ -48,6 +48,7 @@ export const EMBEDDED_FACTS: Facts = {
   hasPrometheusAdapter: false,
   hasCgroups: true,
   minorVersion: "1.36",
+  oldestMinor: "1.36",
 };
 
 /** With the custom resource definition installed. */

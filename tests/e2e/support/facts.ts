@@ -39,7 +39,10 @@ export interface Facts {
   readonly hasPrometheusAdapter: boolean;
   /** This is the machine of a node, whose cgroups may be mounted once more. */
   readonly hasCgroups: boolean;
+  /** The API server's. */
   readonly minorVersion: string;
+  /** The lowest of the API server and the kubelets. */
+  readonly oldestMinor: string;
 }
 
 /** As `tests/cluster/build podfit` names it. */
@@ -82,7 +85,14 @@ export async function fetchFacts(): Promise<Facts> {
     hasPrometheusAdapter: await hasPrometheusAdapter(),
     hasCgroups: !ON_CGROUP2 && await findCgroups(),
     minorVersion: `${major}.${minor}`,
+    oldestMinor: findOldest([`${major}.${minor}`, ...ready.map(({ status }) => status.nodeInfo.kubeletVersion)]),
   };
+}
+
+/** `v1.37.2` and `1.35` -> `1.35` */
+function findOldest(versions: readonly string[]): string {
+  const minors = versions.map((version) => Number(version.split(".")[1]));
+  return `1.${Math.min(...minors)}`;
 }
 
 /** As root, because Deno itself lets nobody look into /sys. */

@@ -41,7 +41,7 @@ export interface Needs {
   readonly cgroups?: true;
   /** The API server's, e.g. `1.36`. */
   readonly minorVersion?: string;
-  /** The same, or a later one: what the scenario is about came with it. */
+  /** Of the API server and of each kubelet, this or a later one: what the scenario is about came with it. */
   readonly sinceMinor?: string;
 }
 
@@ -138,8 +138,8 @@ function findLack(needs: Needs): string | null {
   if (needs.minorVersion !== undefined && needs.minorVersion !== facts.minorVersion) {
     return `needs Kubernetes ${needs.minorVersion}, here: ${facts.minorVersion}`;
   }
-  if (needs.sinceMinor !== undefined && toMinor(facts.minorVersion) < toMinor(needs.sinceMinor)) {
-    return `needs Kubernetes ${needs.sinceMinor} or later, here: ${facts.minorVersion}`;
+  if (needs.sinceMinor !== undefined && toMinor(facts.oldestMinor) < toMinor(needs.sinceMinor)) {
+    return `needs Kubernetes ${needs.sinceMinor} or later, here: ${facts.oldestMinor}`;
   }
   if (needs.cgroups === true && !facts.hasCgroups) return "needs root on the machine of the node";
   if (needs.keda === true && !facts.hasKeda) {

@@ -121,6 +121,7 @@ export interface NodeJson {
     readonly addresses?: readonly { readonly type: string; readonly address: string }[];
     readonly conditions?: readonly Condition[];
     readonly images?: readonly { readonly names?: readonly string[] }[];
+    readonly nodeInfo: { readonly kubeletVersion: string };
   };
 }
 
