@@ -132,7 +132,7 @@ export class HttpsConnections implements Disposable {
     if (!this.#isSweeping) void this.#sweep();
   }
 
-  /** The server has closed the connection, or sends without being asked. Does nothing if a request has taken it. */
+  /** For a server that closes the connection, or sends without being asked. Does nothing once a request has taken it. */
   #endIdle(origin: string, connection: Deno.TlsConn): void {
     if (this.#idle.get(origin)?.connection !== connection) return;
     this.#idle.delete(origin);
@@ -273,7 +273,7 @@ class Exchange implements PulledBody {
   readonly #memory: Memory;
   readonly #parser: AnswerParser;
   readonly #abort = () => void this.#fail(null);
-  /** Until its byte has come. */
+  /** Until the first read. */
   #ahead: ReadAhead | null;
   /** Bytes that were received since the last look at the clock, and the time of the last turn of the event loop. */
   #burstBytes = 0;
@@ -388,13 +388,14 @@ class Exchange implements PulledBody {
     }
   }
 
-  async #read(target: Memory): Promise<number | null> {
+  #read(target: Memory): Promise<number | null> {
     const ahead = this.#ahead;
-    if (ahead === null) return await this.#connection.read(target);
-    const bytes = await ahead.bytes;
+    if (ahead === null) return this.#connection.read(target);
     this.#ahead = null;
-    target.set(ahead.byte);
-    return bytes;
+    return ahead.bytes.then((bytes) => {
+      target.set(ahead.byte);
+      return bytes;
+    });
   }
 
   /** Ends the exchange, and returns the first reason: closing the connection fails the read that is under way too. */

@@ -1,6 +1,6 @@
 /**
  * The last reading of a quiet pod, for who asks later what was decided. Each next one is written over it. The rows of a
- * reading are used again for others, so they are copied: into a plain array, which takes a third of the memory of a
+ * reading are used again for others, so they are copied: into a plain array, which takes half of the memory of a
  * Float64Array of that length.
  */
 import { type PodUsage, type Point, ROW_LENGTH } from "../../api/usage.ts";

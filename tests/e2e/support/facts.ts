@@ -85,14 +85,15 @@ export async function fetchFacts(): Promise<Facts> {
     hasPrometheusAdapter: await hasPrometheusAdapter(),
     hasCgroups: !ON_CGROUP2 && await findCgroups(),
     minorVersion: `${major}.${minor}`,
-    oldestMinor: findOldest([`${major}.${minor}`, ...ready.map(({ status }) => status.nodeInfo.kubeletVersion)]),
+    oldestMinor: `${major}.${
+      Math.min(Number(minor), ...ready.map(({ status }) => toMinor(status.nodeInfo.kubeletVersion)))
+    }`,
   };
 }
 
-/** `v1.37.2` and `1.35` -> `1.35` */
-function findOldest(versions: readonly string[]): string {
-  const minors = versions.map((version) => Number(version.split(".")[1]));
-  return `1.${Math.min(...minors)}`;
+/** `1.36` and `v1.36.3` -> 36 */
+export function toMinor(version: string): number {
+  return Number(version.split(".")[1]);
 }
 
 /** As root, because Deno itself lets nobody look into /sys. */

@@ -7,7 +7,7 @@ import { BACKEND, withBackend } from "./backend.ts";
 import { claimShare } from "./claims.ts";
 import { createNamespace } from "./cluster.ts";
 import { EMBEDDED_FACTS, openEmbeddedCluster } from "./embedded_cluster.ts";
-import { type Facts, fetchFacts, type KubeletCertificate } from "./facts.ts";
+import { type Facts, fetchFacts, type KubeletCertificate, toMinor } from "./facts.ts";
 import { openRealCluster } from "./real_cluster.ts";
 import { loadImage, ON_CGROUP2 } from "./workloads.ts";
 import { waitForRoom } from "./room.ts";
@@ -157,9 +157,4 @@ function findLack(needs: Needs): string | null {
     if (wanted > has) return `needs ${wanted} ${what}, here: ${has}`;
   }
   return needs.metricsServer === true && !facts.hasMetricsServer ? "needs metrics.k8s.io" : null;
-}
-
-/** `1.36` -> 36 */
-function toMinor(version: string): number {
-  return Number(version.split(".")[1]);
 }
