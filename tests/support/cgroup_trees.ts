@@ -23,17 +23,27 @@ export const POD = {
 
 export const RECORDED = readTree("v1_cgroupfs");
 
-/** Of another pod. */
-export const RECORDED_V2 = readTree("v2_cgroupfs");
+/** Of two other pods, each on a node with another cgroup driver. */
+export const RECORDED_V2 = {
+  cgroupfs: {
+    tree: readTree("v2_cgroupfs"),
+    pod: toPodV2({
+      uid: "df7bc27d-f14c-43f2-87ee-897f0e36e15c",
+      id: "7244bdc421a85ab16a8e9611d536aa266fe34d1df22bcef04ad9b6491c63e1f1",
+    }),
+  },
+  systemd: {
+    tree: readTree("v2_systemd"),
+    pod: toPodV2({
+      uid: "ed790189-446d-4eda-858a-37bb05cad35e",
+      id: "6f86e6652640a2564b1c029861f83d342dc2350205c41f8481556e17ce9cb9a7",
+    }),
+  },
+};
 
-export const POD_V2 = {
-  ...POD,
-  uid: "df7bc27d-f14c-43f2-87ee-897f0e36e15c",
-  containers: [{
-    ...POD.containers[0],
-    instance: "containerd://7244bdc421a85ab16a8e9611d536aa266fe34d1df22bcef04ad9b6491c63e1f1",
-  }],
-} as const satisfies UsagePod;
+function toPodV2({ uid, id }: { readonly uid: string; readonly id: string }): UsagePod {
+  return { ...POD, uid, containers: [{ ...POD.containers[0], instance: `containerd://${id}` }] };
+}
 
 function readTree(name: string): Tree {
   return JSON.parse(Deno.readTextFileSync(new URL(`../testdata/cgroup/${name}.json`, import.meta.url)));

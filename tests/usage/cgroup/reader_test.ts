@@ -7,7 +7,6 @@ import {
   ID,
   movedV1,
   POD,
-  POD_V2,
   RECORDED,
   RECORDED_V2,
   toFiles,
@@ -114,24 +113,44 @@ for (const [name, { tree, pod = POD, version }] of Object.entries(LAYOUTS)) {
   });
 }
 
-Deno.test("a container's usage is read with version 2, cgroupfs, as recorded (L20, L61)", () => {
-  const reading = read(RECORDED_V2, [POD_V2]);
-  assert(reading.kind === "usage");
-  assertEquals(new Map(reading.pods).get(POD_V2.uid), {
-    usageBytes: 1982464,
-    points: [{
-      container: "hello",
-      instance: POD_V2.containers[0].instance,
-      at: NOW,
-      resolutionMs: 1,
-      cpu: { kind: "counter", counterNs: 2_038_103_000 },
-      workingSetBytes: 1118208,
-      usageBytes: 1118208,
-      pressure: { fullNs: 28_472_763_000, throttledNs: 808_854_000, largestCpuNs: null },
-      oomKills: 0,
-    }],
+/** By cgroup driver. */
+const READ_V2 = {
+  cgroupfs: {
+    podBytes: 1982464,
+    counterNs: 2_038_103_000,
+    bytes: 1118208,
+    pressure: { fullNs: 28_472_763_000, throttledNs: 808_854_000, largestCpuNs: null },
+  },
+  systemd: {
+    podBytes: 2490368,
+    counterNs: 1_154_990_000,
+    bytes: 1286144,
+    pressure: { fullNs: 2_036_603_000, throttledNs: 458_559_000, largestCpuNs: null },
+  },
+};
+
+for (const driver of ["cgroupfs", "systemd"] as const) {
+  Deno.test(`a container's usage is read with version 2, ${driver}, as recorded (L20, L61)`, () => {
+    const { tree, pod } = RECORDED_V2[driver];
+    const { podBytes, counterNs, bytes, pressure } = READ_V2[driver];
+    const reading = read(tree, [pod]);
+    assert(reading.kind === "usage");
+    assertEquals(new Map(reading.pods).get(pod.uid), {
+      usageBytes: podBytes,
+      points: [{
+        container: "hello",
+        instance: pod.containers[0]?.instance ?? "",
+        at: NOW,
+        resolutionMs: 1,
+        cpu: { kind: "counter", counterNs },
+        workingSetBytes: bytes,
+        usageBytes: bytes,
+        pressure,
+        oomKills: 0,
+      }],
+    });
   });
-});
+}
 
 Deno.test("only files of tracked pods' containers are read, each once (L61)", () => {
   const other = "11111111-7e5f-450e-83e5-12af0bd83fc0";
