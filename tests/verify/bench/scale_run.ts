@@ -45,6 +45,7 @@ export async function measureSize(
   { nodes, podsPerNode, scaledObjects, warmUpMs, windowMs, metricsServer, kubeconfig, say }: SizeOptions,
 ): Promise<SizeResult> {
   await using stack = new AsyncDisposableStack();
+  endOnSignals(stack);
   const directory = await Deno.makeTempDir();
   stack.defer(() => Deno.remove(directory, { recursive: true }));
   const bundle = await bundleDaemon(directory);
@@ -129,6 +130,15 @@ export async function measureSize(
     podfit: window.podfit,
     metricsServer: window.metricsServer,
   };
+}
+
+/** Without this, a bench that is ended by hand would leave its processes behind, and the next one would measure beside them. */
+function endOnSignals(stack: AsyncDisposableStack): void {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    const end = () => void stack.disposeAsync().finally(() => Deno.exit(1));
+    Deno.addSignalListener(signal, end);
+    stack.defer(() => Deno.removeSignalListener(signal, end));
+  }
 }
 
 function toEnv(scaledObjects: number): Readonly<Record<string, string>> {
