@@ -24,6 +24,8 @@ export class Family<Label extends string = string> {
   readonly #owners = new Map<string, Map<string, number[]>>();
   /** One shared string for equal label texts. */
   readonly #others = new Map<string, string>();
+  /** By the object that gave its labels, the row of a series that is there. */
+  #rows = new WeakMap<object, number[]>();
 
   constructor(row: FamilyRow, constant: Labels = {}) {
     this.#row = row;
@@ -48,9 +50,19 @@ export class Family<Label extends string = string> {
    * ignored.
    */
   record(labels: Labels<Label>, value: number): void {
+    if (Number.isFinite(value)) this.#record(this.#find(labels), value);
+  }
+
+  /** As `record`. The labels never change, and their series is found without their text from the second time on. */
+  recordAgain(labels: Labels<Label>, value: number): void {
     if (!Number.isFinite(value)) return;
+    let row = this.#rows.get(labels);
+    if (row === undefined) this.#rows.set(labels, row = this.#find(labels));
+    this.#record(row, value);
+  }
+
+  #record(row: number[], value: number): void {
     const { kind, buckets = [] } = this.#row;
-    const row = this.#find(labels);
     if (kind === "gauge") row[0] = value;
     else if (kind === "counter") row[0] = (row[0] ?? 0) + value;
     else {
@@ -62,12 +74,14 @@ export class Family<Label extends string = string> {
   }
 
   forget(owner: Owner): void {
+    this.#rows = new WeakMap();
     this.#owners.delete(this.#toText(owner));
   }
 
   /** Removes the series of all other owners. */
   keep(owners: Iterable<Owner>): void {
     const kept = new Set(Array.from(owners, (owner) => this.#toText(owner)));
+    this.#rows = new WeakMap();
     for (const owner of this.#owners.keys()) if (!kept.has(owner)) this.#owners.delete(owner);
   }
 

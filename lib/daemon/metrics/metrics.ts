@@ -128,7 +128,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       yield* toPieces([...Object.values(families), ...Object.values(ofReplicas).filter((family) => family.size > 0)]);
     },
 
-    reconciled: () => families.reconciles.record({}, 1),
+    reconciled: () => families.reconciles.recordAgain(NO_LABELS, 1),
     resourceUpdated: () => families.resourceUpdates.record({}, 1),
     failed: (namespace, reason) => families.errors.record({ namespace, reason }, 1),
     decided: (change) => families.decisions.record(change, 1),
@@ -137,7 +137,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       families.deltaAbsolute.record(change, Math.abs(change.absolute));
       families.deltaPercent.record(change, Math.abs(change.percent));
     },
-    evaluated: (autoscaler, seconds) => families.evaluation.record(autoscaler, seconds),
+    evaluated: (autoscaler, seconds) => families.evaluation.recordAgain(autoscaler, seconds),
     enacted: (what, seconds) => families.timeToApply.record(what, seconds),
     setTotals(totals) {
       const namespaces = Array.from(totals.keys(), (namespace) => ({ namespace }));
@@ -205,6 +205,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
 }
 
 /** The label of errors that belong to no namespace, such as those of a node's loop. */
+const NO_LABELS = {};
+
 const NO_NAMESPACE = { namespace: "" };
 
 type Families<Rows extends Record<string, FamilyRow>> = {

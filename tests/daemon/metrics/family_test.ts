@@ -53,6 +53,26 @@ Deno.test("Family forgets the series of one owner, whatever its name looks like"
   assertEquals(samples(family), []);
 });
 
+Deno.test("Family records labels again as it records them, also after their series was removed", () => {
+  const owner = { namespace: "a", name: "b", reason: "c" };
+  for (const remove of [(one: Family) => one.forget(owner), (one: Family) => one.keep([]), () => {}]) {
+    const [again, anew] = [new Family(COUNTER), new Family(COUNTER)];
+    for (const value of [2, NaN, 3]) {
+      again.recordAgain(owner, value);
+      anew.record({ ...owner }, value);
+    }
+    remove(again);
+    remove(anew);
+    again.recordAgain(owner, 4);
+    again.record({ ...owner }, 1);
+    anew.record({ ...owner }, 5);
+    assertEquals(samples(again), samples(anew));
+  }
+  const empty = new Family(COUNTER);
+  empty.recordAgain(owner, NaN);
+  assertEquals(samples(empty), [], "it makes no series for a value that is not finite");
+});
+
 Deno.test("Family starts anew for an owner that has come back", () => {
   const family = new Family(COUNTER);
   const labels = { namespace: "a", name: "b", reason: "c" };
