@@ -16,6 +16,7 @@ import {
   summarizeSizes,
 } from "../../resources/pod_resource_autoscaler/sizes.ts";
 import { RESOURCE_FIELDS, type Resources } from "../../units/resources.ts";
+import type { HeldVerdict } from "../../vertical/quiet/verdict.ts";
 import { findRecommendedSize } from "../../vertical/recommend.ts";
 import type { Evaluation, EvaluationSink, QuietEvaluation } from "../pods/controller.ts";
 
@@ -36,6 +37,8 @@ const ELSEWHERE: Waiting = { wanted: null, reason: "NodeLocal" };
 interface WaitingPart extends Waiting {
   /** The autoscaler's uid. */
   readonly autoscaler: string;
+  /** The verdict that holds since, which knows what is wanted now; `null` until the first quiet evaluation. */
+  renewed: { readonly verdict: HeldVerdict; readonly decided: ContainerDecision } | null;
 }
 
 /** What the last evaluation of each pod wanted and did not do. Most pods have nothing. Clauses: L59. */
@@ -73,20 +76,22 @@ export class WaitingContainers {
     this.#parts.delete(uid);
   }
 
-  /** What a field at its bound asks for follows usage; everything else stays under a verdict. */
+  /** What is wanted may follow usage under a verdict; everything else stays. */
   #renew({ verdict }: QuietEvaluation): void {
     const parts = this.#parts.get(verdict.decided.input.pod.uid);
     if (parts === undefined) return;
     for (const decided of verdict.decisions) {
-      const place = toPlace(decided);
-      const part = parts.get(place);
-      if (part !== undefined) parts.set(place, { ...part, wanted: verdict.findWanted(decided) ?? null });
+      const part = parts.get(toPlace(decided));
+      // All decisions of a verdict are renewed together, with each quiet evaluation in which they are due.
+      if (part?.renewed?.verdict === verdict) return;
+      if (part !== undefined) part.renewed = { verdict, decided };
     }
   }
 
   /** In mode recommend a recommended size is wanted, too. */
   readonly find: FindWaiting = (autoscaler, pod, container) => {
-    const part = this.#parts.get(pod.uid)?.get(toAutoscalerKey(autoscaler.uid, container)) ?? null;
+    const kept = this.#parts.get(pod.uid)?.get(toAutoscalerKey(autoscaler.uid, container)) ?? null;
+    const part = kept === null ? null : toWaiting(kept);
     if (autoscaler.mode !== "recommend") return part;
     const sizes = this.#findState(pod.uid)?.shadow?.sizes;
     const recommended = sizes === undefined ? null : findRecommendedSize(sizes, container);
@@ -100,6 +105,12 @@ export class WaitingContainers {
 /** With these all is as it should be, or the next samples decide. */
 const QUIET: ReadonlySet<string> = new Set<HoldReason>(["Warmup", "StreakShort", "InBand", "AtTarget"]);
 
+function toWaiting({ wanted, reason, renewed }: WaitingPart): Waiting {
+  return renewed === null
+    ? { wanted, reason }
+    : { wanted: renewed.verdict.findWanted(renewed.decided) ?? null, reason };
+}
+
 /** A size that would shrink below its smallest bound waits for nothing. */
 function toWaitingPart(
   { autoscaler, container, decision, wanted }: ContainerDecision,
@@ -108,7 +119,7 @@ function toWaitingPart(
   if (decision.kind !== "blocked" && decision.kind !== "hold") return null;
   if (QUIET.has(decision.reason)) return null;
   if (decision.reason === "AtBound" && !isLarger(wanted ?? {}, findContainer(pod, container))) return null;
-  return { autoscaler, wanted: wanted ?? null, reason: decision.reason };
+  return { autoscaler, wanted: wanted ?? null, reason: decision.reason, renewed: null };
 }
 
 function isLarger(wanted: WantedSize, container: ContainerFacts | null): boolean {
