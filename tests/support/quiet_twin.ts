@@ -42,7 +42,8 @@ export class QuietTwin {
     if (observation.kind !== "usage" || input.inFlight) return false;
     const { usage, clockOffsetMs, capacity } = observation;
     const { wallAheadMs, scaleInPending, scaledInAt } = input;
-    const around = { wallAheadMs, scaleInPending, scaledInAt, steps: this.#steps, clockOffsetMs, capacity };
+    const reading = { steps: this.#steps, clockOffsetMs, capacity };
+    const around = { wallAheadMs, scaleInPending, scaledInAt, findRoom: () => input.room, ...reading };
     if (this.evaluations % 2 === 0) return verdict.advance({ ...input, ...around, usage });
     // The same in rows, which are gone when somebody asks what was decided.
     const rows = new UsageTable();
@@ -79,9 +80,16 @@ export class QuietTwin {
       Object.values(views).map((view) => findScaleUpLimit(view))
     );
     assertEquals(limits[1], limits[0]);
-    const reasons = [...new Set(known.map(({ decision }) => `${decision.reason}`))].sort().join(" ");
+    const reasons = [...new Set(known.map(({ decision }) => toReason(decision)))].sort().join(" ");
     this.quiet.set(reasons, (this.quiet.get(reasons) ?? 0) + 1);
   }
+}
+
+/** The reason, and of a cooldown the direction. */
+function toReason(decision: SizeOutcome["decisions"][number]["decision"]): string {
+  return decision.kind === "blocked" && decision.reason === "Cooldown"
+    ? `Cooldown:${decision.action}`
+    : `${decision.reason}`;
 }
 
 /** The words of `assertEquals`, which takes ten times as long, only where they differ. */

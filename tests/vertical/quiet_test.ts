@@ -67,6 +67,7 @@ class Course {
   #answersIn = 0;
   #request: ResizeRequest | null = null;
   #scaledInAt: number | undefined;
+  #room: SizeInput["room"] = null;
 
   constructor(seed: number) {
     const random = this.#random = newRandom(seed);
@@ -162,7 +163,12 @@ class Course {
     else if (draw < 0.0035) this.#restart();
     else if (draw < 0.007) this.#change({ labels: { seen: String(this.#now) } });
     else if (draw < 0.008) this.#scaledInAt = this.#now;
+    else if (draw > 0.98) this.#room = this.#newRoom();
     else if (draw < 0.02) this.#meters.forEach((one) => Object.assign(one, this.#newLoad()));
+  }
+
+  #newRoom(): SizeInput["room"] {
+    return this.#pick(null, { cpuMillicores: this.#pick(-5, 10, 60, 500), memoryBytes: this.#pick(0, 20, 300) * MI });
   }
 
   #newLoad(): Partial<Meter> {
@@ -283,6 +289,7 @@ class Course {
       pod: this.#pod,
       contenders: this.#contenders,
       inFlight: this.#request !== null,
+      room: this.#room,
       ...overrides,
     })));
     if (request === null) return;
@@ -317,7 +324,8 @@ Deno.test("a quiet evaluation comes to the state and the verdict of decideSize()
       throw new Error(`Course ${seed}, evaluation ${course.twin.evaluations}`, { cause: error });
     }
   }
-  assertMany(counts, { InBand: 8_000, AtBound: 8_000, ScaleDownWindow: 2_500, Cooldown: 600, AtTarget: 600, "": 120 });
+  assertMany(counts, { InBand: 8_000, AtBound: 8_000, ScaleDownWindow: 2_500, AtTarget: 600, "": 120 });
+  assertMany(counts, { "Cooldown:scaleDown": 400, "Cooldown:scaleUp": 250 });
 });
 
 const TRACES = ["24ae8d", "53ea38", "5f5533", "77c1ca", "cc0c53"];

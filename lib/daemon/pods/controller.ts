@@ -81,6 +81,7 @@ export class PodController implements AsyncDisposable {
   readonly #closing = new AbortController();
   /** Room for quiet evaluations, which run one after the other. */
   readonly #steps: Step[] = [];
+  readonly #findRoom = (pod: PodFacts) => this.#options.surroundings.headroom.find(pod);
 
   constructor(options: PodControllerOptions) {
     this.#options = options;
@@ -121,13 +122,14 @@ export class PodController implements AsyncDisposable {
     if (this.#closing.signal.aborted) return;
     // Asked once per namespace, because the answer visits all its autoscalers.
     const verdicts = new Map<string, boolean>();
+    const round = { observe, numbers, ...readTimes(this.#options.clock) };
     for (const tracked of pods) {
       const { namespace } = tracked.pod;
       const canDecide = verdicts.get(namespace) ?? this.#options.canDecide(namespace);
       verdicts.set(namespace, canDecide);
       // Thousands of pods are matched in slices, and this one may not be yet.
       const current = canDecide ? this.#options.findCurrent(tracked) : null;
-      if (current !== null) this.#evaluateOne(current, observe, numbers);
+      if (current !== null) this.#evaluateOne(current, round);
     }
   }
 
@@ -142,13 +144,10 @@ export class PodController implements AsyncDisposable {
     await this.answered();
   }
 
-  #evaluateOne(
-    tracked: TrackedPod,
-    observe: (tracked: TrackedPod) => Observation,
-    numbers: ReadingNumbers | null,
-  ): void {
+  #evaluateOne(tracked: TrackedPod, round: Round): void {
+    const { observe, numbers } = round;
     try {
-      if (numbers !== null && this.#advanceByRows(tracked, numbers)) return;
+      if (numbers !== null && this.#advanceByRows(tracked, numbers, round)) return;
       const observation = observe(tracked);
       const { uid } = tracked.pod;
       if (observation.kind === "changed" && this.#inFlight.has(uid)) {
@@ -156,7 +155,7 @@ export class PodController implements AsyncDisposable {
         this.#inFlight.set(uid, tracked);
         return;
       }
-      if (numbers === null && observation.kind === "usage" && this.#advance(tracked, observation)) return;
+      if (numbers === null && observation.kind === "usage" && this.#advance(tracked, observation, round)) return;
       const request = this.#decide(tracked, observation);
       if (request !== null) this.#send(tracked, request);
     } catch (error) {
@@ -165,29 +164,29 @@ export class PodController implements AsyncDisposable {
     }
   }
 
-  #advanceByRows(tracked: TrackedPod, { rows, clockOffsetMs, capacity }: ReadingNumbers): boolean {
+  #advanceByRows(tracked: TrackedPod, { rows, clockOffsetMs, capacity }: ReadingNumbers, times: Times): boolean {
     const row = rows.findPod(tracked.pod.uid);
-    return row >= 0 && this.#advance(tracked, { usage: { rows, row }, clockOffsetMs, capacity });
+    return row >= 0 && this.#advance(tracked, { usage: { rows, row }, clockOffsetMs, capacity }, times);
   }
 
   /** Makes a quiet evaluation if the last verdict about the pod holds for the reading. */
   #advance(
     { pod, autoscalers }: TrackedPod,
-    reading: Pick<QuietInput, "usage" | "clockOffsetMs" | "capacity">,
+    { usage, clockOffsetMs, capacity }: Pick<QuietInput, "usage" | "clockOffsetMs" | "capacity">,
+    { now, wallAheadMs }: Times,
   ): boolean {
     const verdict = this.#states.findVerdict(pod.uid);
     if (verdict === null || this.#inFlight.has(pod.uid)) return false;
     const { clock, getContext, report, surroundings } = this.#options;
     const startedMs = clock.monotonic();
-    const now = clock.steady();
     const { scaleInPending, scaledInAt } = getContext(pod, now);
-    const { usage, clockOffsetMs, capacity } = reading;
     const isQuiet = verdict.advance({
       now,
-      wallAheadMs: computeWallAheadMs(clock, now),
+      wallAheadMs,
       pod,
       contenders: autoscalers,
       limits: surroundings.findLimits(pod.namespace),
+      findRoom: this.#findRoom,
       scaleInPending,
       scaledInAt,
       usage,
@@ -289,8 +288,7 @@ export class PodController implements AsyncDisposable {
   #toInput(tracked: TrackedPod, observation: Observation): SizeInput {
     const { clock, findSiblings, getContext, dryRun, surroundings } = this.#options;
     const { pod, autoscalers } = tracked;
-    const now = clock.steady();
-    const wallAheadMs = computeWallAheadMs(clock, now);
+    const { now, wallAheadMs } = readTimes(clock);
     const disruption = surroundings.disruptions.find(pod);
     return {
       now,
@@ -308,6 +306,23 @@ export class PodController implements AsyncDisposable {
       ...getContext(pod, now),
     };
   }
+}
+
+/** The times of an evaluation. All quiet ones of a round share them, so that each does not read the clocks. */
+interface Times {
+  /** Steady epoch ms. */
+  readonly now: number;
+  readonly wallAheadMs: number;
+}
+
+interface Round extends Times {
+  readonly observe: (tracked: TrackedPod) => Observation;
+  readonly numbers: ReadingNumbers | null;
+}
+
+function readTimes(clock: Pick<Clock, "now" | "steady">): Times {
+  const now = clock.steady();
+  return { now, wallAheadMs: computeWallAheadMs(clock, now) };
 }
 
 /** One evaluation of one pod: the input and the outcome of `decideSize`. */

@@ -7,7 +7,7 @@ import { type PodUsage, type Point, ROW, ROW_LENGTH, type UsageRows } from "../.
 import { type Autoscaler, computeSilenceMs, SILENCE_MS } from "../../model/autoscaler.ts";
 import type { NodeCapacity, SizeInput } from "../../model/decision.ts";
 import { FLAT, FLAT_ANCHOR, FLAT_SAMPLE, type FlatView, toPressure } from "../../model/flat_state.ts";
-import { type ContainerFacts, getActualSize } from "../../model/pod.ts";
+import { type ContainerFacts, getActualSize, type PodFacts } from "../../model/pod.ts";
 import type { ContainerState, Evidence } from "../../model/state.ts";
 import {
   copyRow,
@@ -33,6 +33,8 @@ import { DUE_TOLERANCE, nextDueAt } from "../streaks.ts";
 
 /** One reading of a pod, and what else a verdict depends on. The caller may use the object again. */
 export interface QuietInput extends Pick<SizeInput, "now" | "pod" | "contenders" | "limits"> {
+  /** Returns the headroom of a pod, which only some verdicts ask for. */
+  readonly findRoom: (pod: PodFacts) => SizeInput["room"];
   readonly wallAheadMs: SizeInput["wallAheadMs"] | undefined;
   readonly scaleInPending: SizeInput["scaleInPending"] | undefined;
   readonly scaledInAt: SizeInput["scaledInAt"] | undefined;

@@ -2,16 +2,16 @@
  * Until when, and within which usage, does the last verdict about a pod hold?
  *
  * Most evaluations come to the verdict of the one before: the pod is in its band, at its bound or at its target, or a
- * scale-down waits for its window or its cooldown. `findVerdict` looks at an evaluation by `decideSize`, and returns
- * the time and the usage for which the next one comes to the same. Until then `HeldVerdict.advance` writes the numbers
- * of a reading into the pod's flat state: a quiet evaluation. For any other reading it returns false and has changed
- * nothing, and `decideSize` decides. The tests compare both for each quiet evaluation of many courses.
+ * change waits for its window or its cooldown. `findVerdict` looks at an evaluation by `decideSize`, and returns the time
+ * and the usage for which the next one comes to the same. Until then `HeldVerdict.advance` writes the numbers of a
+ * reading into the pod's flat state: a quiet evaluation. For any other reading it returns false and has changed nothing,
+ * and `decideSize` decides. The tests compare both for each quiet evaluation of many courses.
  *
  * Never quiet is a pod with one of these: an autoscaler in mode recommend; usage in rates (metrics.k8s.io); two
  * autoscalers for one container; a resize or a request under way; an ending in the last half hour; memory next to its
- * limit; a streak that is not full; a scale-up in its cooldown, or held by more than its bound or target; a memory
- * limit that waits to shrink; a wanted change of a Guaranteed pod with several managed fields; replicas that are about
- * to be removed.
+ * limit; a streak that is not full; a scale-up that is held by more than its bound or target, or by more than its
+ * cooldown; a memory limit that waits to shrink; a wanted change of a Guaranteed pod with several managed fields;
+ * replicas that are about to be removed.
  */
 import { type Autoscaler, type FieldPolicy, findBaseline } from "../../model/autoscaler.ts";
 import { ENDINGS_MS, KILL_FACTOR } from "../../model/container_history.ts";
@@ -22,10 +22,12 @@ import {
   FLAT_SAMPLE,
   type FlatState,
   flattenState,
+  type FlatView,
   ownCounts,
   toPodState,
 } from "../../model/flat_state.ts";
 import { type ContainerFacts, findContainer, getActualSize } from "../../model/pod.ts";
+import { computeQosAfter } from "../../model/pod_amounts.ts";
 import { computeResizeStatus } from "../../model/resize_status.ts";
 import {
   type AutoscalerView,
@@ -44,7 +46,8 @@ import { MIN_LIMITED_SAMPLES } from "../outcome.ts";
 import { isNearLimit } from "../pressure.ts";
 import { computeTargetSize, wantsSiblings } from "../proposals.ts";
 import { fillsLimit, isOnlyRunning } from "../samples.ts";
-import { moves } from "../sizing/caps.ts";
+import { fitSizes } from "../sizing/candidate.ts";
+import { computeAllowance, moves, NO_FLOOR } from "../sizing/caps.ts";
 import { compareWithThresholds, findUsage } from "../streaks.ts";
 import { findEvidence, findWindowWait, nextQuietEvidence } from "../windows.ts";
 import { KeptReading } from "./kept_reading.ts";
@@ -200,12 +203,15 @@ export class HeldVerdict {
     for (const one of this.#views) {
       const step = steps[index++];
       if (step === undefined || !takeStep(one, step, next) || !keepsVerdict(one, step, now)) return false;
+      if (one.rising.length > 0 && !fitRising(one, step, { next, decidedRoom: this.decided.input.room })) return false;
     }
     return true;
   }
 }
 
 const NO_DECISIONS: readonly ContainerDecision[] = [];
+
+const NO_FIELDS: readonly HeldField[] = [];
 
 const NO_USAGE: Observation = Object.freeze({ kind: "tick" });
 
@@ -221,7 +227,9 @@ interface HeldView extends SampledContainer {
   /** The fields of which a change is wanted, and those with a percentile. */
   readonly fields: readonly HeldField[];
   /** What holds the scale-up; `null` if none is wanted. */
-  readonly heldUp: "AtBound" | "AtTarget" | null;
+  readonly heldUp: "AtBound" | "AtTarget" | "Cooldown" | null;
+  /** The fields that would go up after the cooldown. */
+  readonly rising: readonly HeldField[];
   /** CPU was at its limit, and was at it or throttled. */
   readonly isFull: boolean;
   readonly isSaturated: boolean;
@@ -245,7 +253,10 @@ interface HeldField {
   isMoving: boolean;
   /** Usage in its window was above the threshold, which holds its scale-down. */
   readonly isPeakHigh: boolean;
-  /** What usage asked for at the evaluation by `decideSize`, and asks for now; NaN without a direction. */
+  /**
+   * What usage asked for at the evaluation by `decideSize`, and asks for now; NaN without a direction. Of a rising field
+   * the size after all caps.
+   */
   decidedAmount: number;
   amount: number;
   /** After the reading that is being looked at. */
@@ -302,6 +313,12 @@ function findHeldView(autoscaler: Autoscaler, decided: DecidedPod, flat: FlatSta
   if (wanted.length > 0 && (decision.wanted === undefined || mayBePaired)) return null;
   const { killFloor } = containerState;
   const hasFloor = killFloor !== null && killFloor.until > now;
+  const heldUp = findHeldUp(wanted, autoscaler);
+  if (heldUp === "other" || (heldUp === "Cooldown") !== isScaleUpInCooldown(decision.decision)) return null;
+  const rising = heldUp === "Cooldown" ? wanted.filter(isUp) : NO_FIELDS;
+  // One that need not wait may be held by the size of one that waits.
+  if (rising.some(({ rule }) => computeFieldCooldownEnd(containerState, rule, "up") <= now)) return null;
+  for (const field of rising) field.amount = field.decidedAmount = decision.wanted?.[field.rule.key] ?? NaN;
   const ends = wanted.map((one) => computeUntil(one, { now, view, container, containerState, state }));
   const held: HeldView = {
     autoscaler,
@@ -314,13 +331,19 @@ function findHeldView(autoscaler: Autoscaler, decided: DecidedPod, flat: FlatSta
     memory: computeBand(fields, "memory"),
     killedAtBytes: hasFloor ? killFloor.bytes / KILL_FACTOR : Infinity,
     fields: fields.filter(({ isWanted, rule }) => isWanted || rule.down.percentile !== null),
-    heldUp: findHeldUp(wanted),
+    heldUp,
+    rising,
     isFull: fillsLimit(view.sampling.sample?.cpuMillicores ?? 0, getActualSize(container)["cpu.limits"]),
     isSaturated: view.sampling.sample?.isSaturated === true,
     isNewSample: false,
   };
   // A sample of CPU alone keeps the memory of the one before.
   return isCounted(view, held) && isBelowMemoryLimits(held, view.sampling.sample?.workingSetBytes ?? 0) ? held : null;
+}
+
+/** Returns whether the decision is that a scale-up waits for its cooldown. */
+function isScaleUpInCooldown(decision: ContainerDecision["decision"]): boolean {
+  return decision.kind === "blocked" && decision.reason === "Cooldown" && decision.action === "scaleUp";
 }
 
 /** Returns whether the container is sampled, and its past has no more to say. */
@@ -388,8 +411,8 @@ function listFields({ autoscaler, view, container }: FieldsContext): readonly He
     const end = findEnd(rule, direction, { baseline, amount });
     const isMoving = end === "amount" ||
       (end === "bound" && moves(direction, baseline, findBound(rule, direction) ?? 0));
-    // The size of a scale-up follows usage and the node's headroom, that of a memory limit the memory in use.
-    if (isMoving && (direction === "up" || key === "memory.limits")) return null;
+    // The size of a memory limit follows the memory in use.
+    if (isMoving && direction === "down" && key === "memory.limits") return null;
     field.amount = amount;
     field.decidedAmount = amount;
     field.end = end;
@@ -436,10 +459,18 @@ function isPeakAbove(rule: FieldPolicy, baseline: number, seen: number | null): 
   return rule.down.percentile === null && seen !== null && seen * 100 > rule.scaleDownThresholdPercent * baseline;
 }
 
-function findHeldUp(wanted: readonly HeldField[]): HeldView["heldUp"] {
-  const ups = wanted.filter(({ direction }) => direction === "up");
+function findHeldUp(wanted: readonly HeldField[], { veto }: Autoscaler): HeldView["heldUp"] | "other" {
+  const ups = wanted.filter(isUp);
   if (ups.length === 0) return null;
+  if (ups.every(({ isMoving }) => isMoving)) {
+    return veto === "all" || ups.length === wanted.length ? "Cooldown" : "other";
+  }
+  if (ups.some(({ isMoving }) => isMoving)) return "other";
   return ups.some(({ end }) => end === "bound") ? "AtBound" : "AtTarget";
+}
+
+function isUp({ direction }: HeldField): boolean {
+  return direction === "up";
 }
 
 /** Returns whether the view counts what one more sample under the verdict would count on. */
@@ -450,6 +481,8 @@ function isCounted(
   if ((atLimit.cpu > 0) !== isFull || (clipped > 0) !== (isFull || isSaturated) || atLimit.memory > 0) return false;
   if (heldUp === null) return limited === null && Object.keys(held).length === 0;
   if (heldUp === "AtTarget") return true;
+  // At its limit it would count as held once that has lasted.
+  if (heldUp === "Cooldown") return !isFull;
   // The first samples of a limit lead to an event.
   if (limited?.reason !== "AtBound" || limited.samples < MIN_LIMITED_SAMPLES) return false;
   return fields.every((one) => !isHeldRequest(one) || held[one.rule.key] !== undefined);
@@ -538,10 +571,60 @@ function keepsField(
   field.nextPeak = isRenewed ? usage : Math.max(streak.peakUsage, usage);
   field.nextOlderPeak = isRenewed ? streak.peakUsage : streak.olderPeakUsage;
   const used = { usage, peakUsage: field.nextPeak, olderPeakUsage: field.nextOlderPeak, seen };
+  if (isPeakAbove(rule, baseline, seen) !== field.isPeakHigh) return false;
+  // Its size is computed with those of the others that rise.
+  if (direction === "up" && field.isMoving) return true;
   field.nextAmount = computeAmount(rule, direction, used);
   if (findEnd(rule, direction, { baseline, amount: field.nextAmount }) !== end) return false;
-  if (end === "amount" && field.nextAmount !== field.amount) return false;
-  return isPeakAbove(rule, baseline, seen) === field.isPeakHigh;
+  return end !== "amount" || field.nextAmount === field.amount;
+}
+
+interface RisingContext {
+  readonly next: QuietInput;
+  readonly decidedRoom: SizeInput["room"];
+}
+
+/**
+ * Sizes the fields that wait for their cooldown, as `newCandidate`. Returns false if one of them would not go up, or if
+ * headroom would cap it: now, or at the evaluation by `decideSize`, whose surroundings `replay` uses.
+ */
+function fitRising({ container, rising, view }: HeldView, step: Step, { next, decidedRoom }: RisingContext): boolean {
+  const { pod, limits } = next;
+  const actual = getActualSize(container);
+  const usage = { cpu: findDemand(step, view), memory: findWorkingSet(step, view) };
+  const movers = rising.map(({ rule }) => ({
+    rule,
+    amount: computeTargetSize(rule.up, usage[rule.resource]),
+    actual: actual[rule.key] ?? 0,
+  }));
+  const room = next.findRoom(pod);
+  const sized = fitSizes(movers, {
+    direction: "up",
+    base: container.spec,
+    memoryFloor: NO_FLOOR,
+    allow: (key) => computeAllowance({ pod, room, limits }, container, key),
+    makesGuaranteed: (to) => pod.qosClass !== "Guaranteed" && computeQosAfter(pod, container, to) === "Guaranteed",
+  });
+  const allowBefore = (key: ResourceField) => computeAllowance({ pod, room: decidedRoom, limits }, container, key);
+  for (const one of sized) {
+    const field = rising.find(({ rule }) => rule.key === one.key);
+    if (field === undefined || one.kind !== "moves" || one.cappedBy === "node") return false;
+    if (room !== decidedRoom && one.to > allowBefore(one.key).most) return false;
+    field.nextAmount = one.to;
+  }
+  return true;
+}
+
+/** Returns the CPU that the container needs after the step, millicores. */
+function findDemand(step: Step, { sampling: { numbers } }: FlatView): number {
+  return step.kind === "nothing"
+    ? getNumber(numbers, FLAT.sample + FLAT_SAMPLE.demandMillicores)
+    : step.demandMillicores;
+}
+
+/** Returns its memory after the step, bytes. The pod's counter of CPU has none. */
+function findWorkingSet(step: Step, { sampling: { numbers } }: FlatView): number {
+  return step.kind === "sample" ? step.workingSetBytes : getNumber(numbers, FLAT.sample + FLAT_SAMPLE.workingSetBytes);
 }
 
 /** Writes what a new sample adds to the streaks, and to the counts of samples in a row. As `nextStreaks` and others. */

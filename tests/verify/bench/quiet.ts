@@ -74,6 +74,7 @@ export function measureQuiet(rounds: number): QuietCost {
         pod: one.facts,
         contenders,
         limits: null,
+        findRoom: () => null,
         scaleInPending: undefined,
         scaledInAt: undefined,
         usage,
