@@ -220,6 +220,34 @@ export const DECIDING: Mutations = {
   ],
   C36: [
     {
+      breaks: "asks for the size of a scale-up in its cooldown that headroom would cap",
+      in: "fitRising",
+      find: 'one.cappedBy === "node"',
+      replace: 'one.cappedBy === "step"',
+      test: "a quiet evaluation follows headroom while a scale-up waits for its cooldown (C36)",
+    },
+    {
+      breaks: "forgets that a replay has the headroom of before",
+      in: "fitRising",
+      find: "room !== decidedRoom && one.to",
+      replace: "room !== room && one.to",
+      test: "a quiet evaluation follows headroom while a scale-up waits for its cooldown (C36)",
+    },
+    {
+      breaks: "takes a pod for quiet of which a part need not wait for its cooldown",
+      in: "findHeldView",
+      find: 'computeFieldCooldownEnd(containerState, rule, "up") <= now',
+      replace: 'computeFieldCooldownEnd(containerState, rule, "up") < 0',
+      test: "a quiet evaluation comes to the state and the verdict of decideSize(), on any course (C36, L15)",
+    },
+    {
+      breaks: "takes a pod for quiet that is at its CPU limit during its cooldown",
+      in: "isCounted",
+      find: "return !isFull",
+      replace: "return true",
+      test: "a container that reaches its CPU limit during its cooldown is counted as held (C36)",
+    },
+    {
       breaks: "moves sides that are cooling along with a cooled one",
       in: "cooledDown",
       find: "sides.length === 0",

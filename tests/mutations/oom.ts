@@ -49,7 +49,7 @@ export const OOM: Mutations = {
       in: "sampleContainer",
       find: "isStalledPercent(getNumber(rows, ROW.memoryStallPercent))",
       replace: "step.kind === undefined",
-      test: "a quiet evaluation comes to the state and the verdict of decideSize(), on any course (L15)",
+      test: "a quiet evaluation comes to the state and the verdict of decideSize(), on any course (C36, L15)",
     },
     {
       breaks: "takes what some wait for what all wait",

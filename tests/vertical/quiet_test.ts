@@ -18,9 +18,11 @@ import {
   point,
   policy,
   resizeEntry,
+  resources,
   SECOND,
   side,
   START,
+  usage,
 } from "../support/builders.ts";
 import { QuietTwin } from "../support/quiet_twin.ts";
 import { autoscalerOf, HOUR, loadOf, run } from "../simulate/runs.ts";
@@ -69,7 +71,11 @@ class Course {
   #scaledInAt: number | undefined;
   #room: SizeInput["room"] = null;
 
-  constructor(seed: number) {
+  readonly #roomChance: number;
+
+  /** `roomChance`: of a change of the node's headroom before a poll. */
+  constructor(seed: number, { roomChance = 0.02 } = {}) {
+    this.#roomChance = roomChance;
     const random = this.#random = newRandom(seed);
     this.#kind = this.#pick("kubelet", "kubelet", "cgroup", "bare");
     this.#everyMs = this.#pick(15, 15, 15, 5, 30) * SECOND;
@@ -163,7 +169,7 @@ class Course {
     else if (draw < 0.0035) this.#restart();
     else if (draw < 0.007) this.#change({ labels: { seen: String(this.#now) } });
     else if (draw < 0.008) this.#scaledInAt = this.#now;
-    else if (draw > 0.98) this.#room = this.#newRoom();
+    else if (draw > 1 - this.#roomChance) this.#room = this.#newRoom();
     else if (draw < 0.02) this.#meters.forEach((one) => Object.assign(one, this.#newLoad()));
   }
 
@@ -314,7 +320,7 @@ function assertMany(counts: ReadonlyMap<string, number>, least: Readonly<Record<
   }
 }
 
-Deno.test("a quiet evaluation comes to the state and the verdict of decideSize(), on any course (L15)", () => {
+Deno.test("a quiet evaluation comes to the state and the verdict of decideSize(), on any course (C36, L15)", () => {
   const counts = new Map<string, number>();
   for (let seed = 1; seed <= 250; seed++) {
     const course = new Course(seed);
@@ -326,6 +332,31 @@ Deno.test("a quiet evaluation comes to the state and the verdict of decideSize()
   }
   assertMany(counts, { InBand: 8_000, AtBound: 8_000, ScaleDownWindow: 2_500, AtTarget: 600, "": 120 });
   assertMany(counts, { "Cooldown:scaleDown": 400, "Cooldown:scaleUp": 250 });
+});
+
+Deno.test("a quiet evaluation follows headroom while a scale-up waits for its cooldown (C36)", () => {
+  const counts = new Map<string, number>();
+  for (let seed = 1; seed <= 150; seed++) addCounts(counts, new Course(seed, { roomChance: 0.4 }).run(120));
+  assertMany(counts, { "Cooldown:scaleUp": 60 });
+});
+
+Deno.test("a container that reaches its CPU limit during its cooldown is counted as held (C36)", () => {
+  const spec = resources({ "cpu.requests": 50, "cpu.limits": 100, "memory.requests": 128 * MI });
+  const rule = side("cpu.requests", { consecutiveSamples: 1, cooldownMs: 10 * MINUTE });
+  const contenders = [policy({ sides: [rule], throttling: "ignore", pollIntervalMs: 15 * SECOND })];
+  const resized = pod({
+    containers: [container({ spec })],
+    resizes: [resizeEntry("podfit.main", START - MINUTE, { main: ["cpu.requests"] })],
+  });
+  const twin = new QuietTwin();
+  let counterNs = 1e9;
+  for (let poll = 0; poll < 16; poll++) {
+    const now = START + poll * 15 * SECOND;
+    const one = point({ instance: "containerd://1", at: now, counterNs });
+    twin.evaluate(deepFreeze(input({ now, pod: resized, contenders, observation: usage([one]) })));
+    counterNs += (poll < 8 ? 85 : 100) * 15 * SECOND * 1000;
+  }
+  assert((twin.quiet.get("Cooldown:scaleUp") ?? 0) > 0, "no evaluation was quiet");
 });
 
 const TRACES = ["24ae8d", "53ea38", "5f5533", "77c1ca", "cc0c53"];
