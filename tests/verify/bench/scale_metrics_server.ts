@@ -27,10 +27,11 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   const log = `${directory}/metrics-server.log`;
   const child = new Deno.Command("sh", {
     // Its log is for whoever has to find out why it did not start; as a pipe it would have to be read.
-    // At idle priority, as podfit would not share a machine with it; the CPU time that it takes is the same.
+    // At idle priority, as podfit would not share a machine with it; the CPU time that it takes is the same. It ends with
+    // this process, however that ends.
     args: [
       "-c",
-      'log=$1; shift; exec chrt --idle 0 "$@" 2>"$log"',
+      'log=$1; shift; exec setpriv --pdeathsig TERM chrt --idle 0 "$@" 2>"$log"',
       "sh",
       log,
       program,
