@@ -42,8 +42,9 @@ export class QuietTwin {
     if (observation.kind !== "usage" || input.inFlight) return false;
     const { usage, clockOffsetMs, capacity } = observation;
     const { wallAheadMs, scaleInPending, scaledInAt } = input;
-    const reading = { steps: this.#steps, clockOffsetMs, capacity };
-    const around = { wallAheadMs, scaleInPending, scaledInAt, findRoom: () => input.room, ...reading };
+    const findRoom = () => input.room;
+    const steps = this.#steps;
+    const around = { wallAheadMs, scaleInPending, scaledInAt, findRoom, steps, clockOffsetMs, capacity };
     if (this.evaluations % 2 === 0) return verdict.advance({ ...input, ...around, usage });
     // The same in rows, which are gone when somebody asks what was decided.
     const rows = new UsageTable();

@@ -70,7 +70,6 @@ class Course {
   #request: ResizeRequest | null = null;
   #scaledInAt: number | undefined;
   #room: SizeInput["room"] = null;
-
   readonly #roomChance: number;
 
   /** `roomChance`: of a change of the node's headroom before a poll. */

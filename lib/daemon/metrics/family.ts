@@ -24,7 +24,7 @@ export class Family<Label extends string = string> {
   readonly #owners = new Map<string, Map<string, number[]>>();
   /** One shared string for equal label texts. */
   readonly #others = new Map<string, string>();
-  /** By the object that gave its labels, the row of a series that is there. */
+  /** The row of a series, by the object of its labels. */
   #rows = new WeakMap<object, number[]>();
 
   constructor(row: FamilyRow, constant: Labels = {}) {
@@ -53,7 +53,7 @@ export class Family<Label extends string = string> {
     if (Number.isFinite(value)) this.#record(this.#find(labels), value);
   }
 
-  /** As `record`. The labels never change, and their series is found without their text from the second time on. */
+  /** As `record`, for an object of labels that never changes: from the second time on its series is found without text. */
   recordAgain(labels: Labels<Label>, value: number): void {
     if (!Number.isFinite(value)) return;
     let row = this.#rows.get(labels);

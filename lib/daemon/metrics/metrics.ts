@@ -204,9 +204,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
   };
 }
 
-/** The label of errors that belong to no namespace, such as those of a node's loop. */
 const NO_LABELS = {};
 
+/** The label of errors that belong to no namespace, such as those of a node's loop. */
 const NO_NAMESPACE = { namespace: "" };
 
 type Families<Rows extends Record<string, FamilyRow>> = {

@@ -192,7 +192,7 @@ export function keepsField(
   field.nextOlderPeak = isRenewed ? streak.peakUsage : streak.olderPeakUsage;
   const used = { usage, peakUsage: field.nextPeak, olderPeakUsage: field.nextOlderPeak, seen };
   if (isPeakAbove(rule, baseline, seen) !== field.isPeakHigh) return false;
-  // Its size is computed with those of the others that rise.
+  // `fitRising` computes its size, together with the other rising fields.
   if (direction === "up" && field.isMoving) return true;
   field.nextAmount = computeAmount(rule, direction, used);
   if (findEnd(rule, direction, { baseline, amount: field.nextAmount }) !== end) return false;

@@ -33,7 +33,7 @@ import { DUE_TOLERANCE, nextDueAt } from "../streaks.ts";
 
 /** One reading of a pod, and what else a verdict depends on. The caller may use the object again. */
 export interface QuietInput extends Pick<SizeInput, "now" | "pod" | "contenders" | "limits"> {
-  /** Returns the headroom of a pod, which only some verdicts ask for. */
+  /** Returns the headroom for a pod. Only some verdicts ask for it. */
   readonly findRoom: (pod: PodFacts) => SizeInput["room"];
   readonly wallAheadMs: SizeInput["wallAheadMs"] | undefined;
   readonly scaleInPending: SizeInput["scaleInPending"] | undefined;

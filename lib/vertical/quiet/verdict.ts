@@ -287,7 +287,7 @@ function findHeldView(autoscaler: Autoscaler, decided: DecidedPod, flat: FlatSta
   const heldUp = findHeldUp(wanted, autoscaler);
   if (heldUp === "other" || (heldUp === "Cooldown") !== isScaleUpInCooldown(decision.decision)) return null;
   const rising = heldUp === "Cooldown" ? wanted.filter(isUp) : NO_FIELDS;
-  // One that need not wait may be held by the size of one that waits.
+  // A field that need not wait may be held by the size of one that waits.
   if (rising.some(({ rule }) => computeFieldCooldownEnd(containerState, rule, "up") <= now)) return null;
   for (const field of rising) field.amount = field.decidedAmount = decision.wanted?.[field.rule.key] ?? NaN;
   const ends = wanted.map((one) => computeUntil(one, { now, view, container, containerState, state }));
@@ -352,7 +352,7 @@ function isCounted(
   if ((atLimit.cpu > 0) !== isFull || (clipped > 0) !== (isFull || isSaturated) || atLimit.memory > 0) return false;
   if (heldUp === null) return limited === null && Object.keys(held).length === 0;
   if (heldUp === "AtTarget") return true;
-  // At its limit it would count as held once that has lasted.
+  // A container that stays at its CPU limit would begin to count as held.
   if (heldUp === "Cooldown") return !isFull;
   // The first samples of a limit lead to an event.
   if (limited?.reason !== "AtBound" || limited.samples < MIN_LIMITED_SAMPLES) return false;

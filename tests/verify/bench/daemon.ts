@@ -53,6 +53,15 @@ export function startDeno(args: readonly string[], env: Readonly<Record<string, 
   }).spawn();
 }
 
+/** Otherwise a bench that is ended by hand would leave its processes behind, and the next one would run beside them. */
+export function endOnSignals(stack: AsyncDisposableStack): void {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    const end = () => void stack.disposeAsync().finally(() => Deno.exit(1));
+    Deno.addSignalListener(signal, end);
+    stack.defer(() => Deno.removeSignalListener(signal, end));
+  }
+}
+
 export async function readAddress(stderr: ReadableStream<Uint8Array>): Promise<string> {
   let text = "";
   const decoder = new TextDecoder();

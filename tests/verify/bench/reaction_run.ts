@@ -12,7 +12,7 @@ import { autoscaler, deployment, ON_CGROUP2 } from "../../e2e/support/workloads.
 import type { StepResult, Subject } from "./reaction_table.ts";
 
 const [LOW, HIGH] = [50, 600];
-/** What the load image uses for itself, millicores: on a node that runs as one process a system call is dear. */
+/** What the load image uses for itself, millicores: a system call costs more on a node that runs as one process. */
 const IDLE = ON_CGROUP2 ? 35 : 0;
 const FIT_UP = 0.9;
 const FIT_DOWN = 2;

@@ -14,7 +14,7 @@ import { scaledObject } from "../../e2e/support/scaled_objects.ts";
 import { kubectl, readKubeconfigFolder, runProgram } from "../../e2e/support/kubectl.ts";
 import { waitUntil } from "../../e2e/support/wait.ts";
 import { deployment } from "../../e2e/support/workloads.ts";
-import { bundleDaemon, readAddress, readSeries, startDaemon } from "./daemon.ts";
+import { bundleDaemon, endOnSignals, readAddress, readSeries, startDaemon } from "./daemon.ts";
 import { type Phase, type PhaseName, type ProcessName, writeKedaReport } from "./scale_keda_table.ts";
 import { readUsage } from "./scale_usage.ts";
 
@@ -42,6 +42,7 @@ const namespaces = Array.from({ length: Math.ceil(objects / PER_NAMESPACE) }, (_
 const names = Array.from({ length: objects }, (_, index) => `app-${index}`);
 
 await using stack = new AsyncDisposableStack();
+endOnSignals(stack);
 const directory = await Deno.makeTempDir();
 stack.defer(() => Deno.remove(directory, { recursive: true }));
 const server = stack.use(await connect({ version: "bench", kubeconfigPaths: [kubeconfig] }));

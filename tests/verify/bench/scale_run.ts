@@ -4,7 +4,15 @@
  * tracked. No pod comes or goes, and some are resized. A window in which a read failed, too few were made or no pod was
  * resized is an error and not a result.
  */
-import { bundleDaemon, readAddress, readMetrics, readSeries, startDaemon, waitUntilReady } from "./daemon.ts";
+import {
+  bundleDaemon,
+  endOnSignals,
+  readAddress,
+  readMetrics,
+  readSeries,
+  startDaemon,
+  waitUntilReady,
+} from "./daemon.ts";
 import { startRealCluster } from "./scale_real.ts";
 import { startMetricsServer } from "./scale_metrics_server.ts";
 import type { Cost, ReplicaFigures, SizeResult } from "./scale_table.ts";
@@ -130,15 +138,6 @@ export async function measureSize(
     podfit: window.podfit,
     metricsServer: window.metricsServer,
   };
-}
-
-/** Without this, a bench that is ended by hand would leave its processes behind, and the next one would measure beside them. */
-function endOnSignals(stack: AsyncDisposableStack): void {
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    const end = () => void stack.disposeAsync().finally(() => Deno.exit(1));
-    Deno.addSignalListener(signal, end);
-    stack.defer(() => Deno.removeSignalListener(signal, end));
-  }
 }
 
 function toEnv(scaledObjects: number): Readonly<Record<string, string>> {
