@@ -95,7 +95,7 @@ export function createFlightRecorder(clock: Pick<Clock, "steady" | "monotonic" |
   }
 
   return {
-    sink: Object.assign(sink, { onQuiet }),
+    sink: Object.assign(sink, { onQuiet, replays: true }),
     replicasSink: {
       onPass({ before, input, outcome }) {
         const { object: { namespace, name, uid, isDeleting }, now } = input;

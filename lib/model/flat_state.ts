@@ -12,10 +12,12 @@ import {
   type Anchor,
   type AutoscalerView,
   type Evidence,
+  type Histogram,
   type LimitedScaleUp,
   NO_EVIDENCE,
   NO_SHORTAGE,
   NO_STREAKS,
+  type Peaks,
   type PodState,
   type ReadableState,
   type ReadableView,
@@ -40,7 +42,18 @@ export interface FlatView extends ReadableView {
   shortage: FlatShortage;
   limited: Writable<LimitedScaleUp> | null;
   readonly sampling: FlatSampling;
-  evidence: Evidence["sides"];
+  evidence: FlatEvidence;
+}
+
+/** As `Evidence.sides`. Both fields of a resource mostly share one object. */
+export type FlatEvidence = Partial<Record<ResourceField, FlatPeaks | Histogram>>;
+
+/** Peaks that may be written. Only the first `used` numbers of `pairs` count, so that later ones need no new array. */
+export interface FlatPeaks {
+  readonly kind: Peaks["kind"];
+  windowMs: number;
+  pairs: number[];
+  used: number;
 }
 
 /** Counts that may be written, unless it is NO_SHORTAGE. */
@@ -122,6 +135,16 @@ export function ownCounts(view: FlatView): void {
   view.limited = view.limited && { ...view.limited };
 }
 
+/** Returns peaks that may be written. `into`: older ones, which are overwritten. */
+export function flattenPeaks(peaks: Peaks, into: FlatPeaks | null = null): FlatPeaks {
+  return writePeaks(peaks, peaks.pairs.length, into);
+}
+
+/** Returns the peaks that were flattened, with what was written since. */
+export function toPeaks({ kind, windowMs, pairs, used }: FlatPeaks): Peaks {
+  return { kind, windowMs, pairs: pairs.slice(0, used) };
+}
+
 /**
  * Writes what a quiet evaluation may change into another flat state of the same pod. `into` was made of a state that
  * differs in nothing else.
@@ -134,7 +157,7 @@ export function copyNumbers(from: FlatState, into: FlatState): void {
     copy.dueAt = view.dueAt;
     copy.sampling.newAt = view.sampling.newAt;
     copy.sampling.witness = view.sampling.witness;
-    copy.evidence = view.evidence;
+    copy.evidence = copyEvidence(view.evidence, copy.evidence, copyPeaks);
     const { numbers } = view.sampling;
     for (let index = 0; index < FLAT.length; index++) copy.sampling.numbers[index] = getNumber(numbers, index);
     copyCounts(view, copy);
@@ -181,9 +204,8 @@ function flattenView(view: AutoscalerView, into: FlatView | null): FlatView {
   writeNumbers(numbers, { anchor, witness, sample }, evidence);
   const flat = { newAt, warming, instance: anchor?.instance ?? null, witness: witness?.instance ?? null, numbers };
   const sampling = into === null ? flat : Object.assign(into.sampling, flat);
-  return into === null
-    ? { ...view, sampling, evidence: evidence.sides }
-    : Object.assign(into, view, { sampling, evidence: evidence.sides });
+  const own = { sampling, evidence: copyEvidence(evidence.sides, into?.evidence ?? null, flattenPeaks) };
+  return into === null ? { ...view, ...own } : Object.assign(into, view, own);
 }
 
 function toView(view: FlatView): AutoscalerView {
@@ -317,9 +339,56 @@ function toSample(numbers: readonly number[]): Sample | null {
   return { ...sample, ...(oomKills !== null && { oomKills }), ...(isMemoryStalled && { isMemoryStalled }) };
 }
 
-function toEvidence(numbers: readonly number[], sides: Evidence["sides"]): Evidence {
+function toEvidence(numbers: readonly number[], evidence: FlatEvidence): Evidence {
   const since = findNumber(numbers, FLAT.evidence);
   const until = getNumber(numbers, FLAT.evidence + 1);
-  const isNone = since === null && until === 0 && sides === NO_EVIDENCE.sides;
-  return isNone ? NO_EVIDENCE : { since, until, sides };
+  if (since === null && until === 0 && evidence === NO_FLAT_EVIDENCE) return NO_EVIDENCE;
+  return { since, until, sides: copyEvidence<FlatPeaks, Peaks>(evidence, null, toPeaks) };
+}
+
+const NO_FLAT_EVIDENCE: FlatEvidence = Object.freeze({});
+
+type SideEvidence<P> = Partial<Record<ResourceField, P | Histogram>>;
+
+/** Copies the peaks one by one; histograms are never written. Fields that share an object share its copy. */
+function copyEvidence<From extends { readonly kind: "peaks" }, To extends { readonly kind: "peaks" }>(
+  from: Readonly<SideEvidence<From>>,
+  into: SideEvidence<To> | null,
+  toCopy: (peaks: From, into: To | null) => To,
+): SideEvidence<To> {
+  const copies: SideEvidence<To> = into !== null && hasSameKeys(from, into) ? into : {};
+  let last: From | Histogram | undefined;
+  let lastCopy: To | Histogram | undefined;
+  let isEmpty = true;
+  for (const key of RESOURCE_FIELDS) {
+    const side = from[key];
+    if (side === undefined) continue;
+    isEmpty = false;
+    if (side !== last) {
+      // The peaks of the field before may be shared with this one.
+      const older = into?.[key];
+      const mayWrite = older !== undefined && older !== lastCopy && older.kind === "peaks";
+      lastCopy = side.kind === "peaks" ? toCopy(side, mayWrite ? older : null) : side;
+      last = side;
+    }
+    if (lastCopy !== undefined) copies[key] = lastCopy;
+  }
+  return isEmpty ? NO_FLAT_EVIDENCE as SideEvidence<To> : copies;
+}
+
+function hasSameKeys(a: Readonly<SideEvidence<unknown>>, b: Readonly<SideEvidence<unknown>>): boolean {
+  return RESOURCE_FIELDS.every((key) => (a[key] === undefined) === (b[key] === undefined));
+}
+
+function copyPeaks(peaks: FlatPeaks, into: FlatPeaks | null): FlatPeaks {
+  return writePeaks(peaks, peaks.used, into);
+}
+
+function writePeaks({ kind, windowMs, pairs }: Peaks, used: number, into: FlatPeaks | null): FlatPeaks {
+  if (into === null) return { kind, windowMs, pairs: pairs.slice(0, used), used };
+  if (into.pairs.length < used) into.pairs = pairs.slice(0, used);
+  else for (let index = 0; index < used; index++) into.pairs[index] = getNumber(pairs, index);
+  into.windowMs = windowMs;
+  into.used = used;
+  return into;
 }

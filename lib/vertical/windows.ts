@@ -6,6 +6,7 @@
  */
 import { type FieldPolicy, findBaseline, type Percentile } from "../model/autoscaler.ts";
 import { type ContainerFacts, getActualSize } from "../model/pod.ts";
+import { type FlatEvidence, type FlatPeaks, flattenPeaks, type FlatView, toPeaks } from "../model/flat_state.ts";
 import { formatFieldAmount } from "../model/resize_request.ts";
 import {
   type AutoscalerView,
@@ -18,6 +19,7 @@ import {
 } from "../model/state.ts";
 import type { ResourceField } from "../units/resources.ts";
 import { formatDuration } from "../units/time.ts";
+import { getNumber } from "../units/usage_rows.ts";
 
 /** Returns the evidence after a sample. Clauses: L1, L2, L4. */
 export function nextEvidence(before: Evidence, rules: readonly FieldPolicy[], seen: SeenUsage): Evidence {
@@ -42,20 +44,55 @@ export function addPeak(
 /** Returns the amount that a scale-down of the field is sized by; `null` if only the streak counts. */
 export function findEvidence({ sides }: Evidence, { key, down }: FieldPolicy): number | null {
   const side = sides[key];
-  if (side === undefined) return null;
-  return side.kind === "peaks" ? findPeak(side) : findPercentile(side, down.percentile?.percent ?? 100);
+  return side === undefined ? null : findAmount(side, { down });
 }
 
 /**
- * Returns what `nextEvidence` makes of the fields; the same object if nothing changed. Fields without a usage stay as
- * they are.
+ * Returns the amount of `findEvidence` after one more usage of the field; `null` if only the streak counts. Nothing is
+ * written.
  */
-export function nextQuietEvidence(
-  before: Evidence["sides"],
+export function findNextEvidence(
+  evidence: FlatEvidence,
+  rule: FieldPolicy,
+  seen: { readonly at: number; readonly usage: number },
+): number | null {
+  const { key, down: { windowMs, percentile } } = rule;
+  if (windowMs === 0 && percentile === null) return null;
+  const known = evidence[key];
+  if (percentile !== null || known?.kind !== "peaks" || known.windowMs !== windowMs) {
+    return findAmount(nextSide(known && toSide(known), rule, seen), rule);
+  }
+  const { pairs, used } = known;
+  const oldest = toWindowBucket(seen.at, windowMs) - WINDOW_BUCKETS;
+  for (let from = 0; from < used && getNumber(pairs, from + 1) > seen.usage; from += 2) {
+    if (getNumber(pairs, from) >= oldest) return getNumber(pairs, from + 1);
+  }
+  return seen.usage;
+}
+
+/** Writes what `nextEvidence` makes of the fields into the view. Fields without a usage stay as they are. */
+export function writeEvidence(
+  view: Pick<FlatView, "evidence">,
   rules: readonly FieldPolicy[],
   seen: Omit<SeenUsage, "silenceMs">,
-): Evidence["sides"] {
-  return addUsage(before, rules, { before, seen });
+): void {
+  let lastRule: FieldPolicy | null = null;
+  let lastKnown: FlatPeaks | Histogram | undefined;
+  let lastSide: FlatPeaks | Histogram | undefined;
+  for (const rule of rules) {
+    const { key, resource, down: { windowMs, percentile } } = rule;
+    if (windowMs === 0 && percentile === null) continue;
+    const usage = resource === "cpu" ? seen.cpu : seen.memory;
+    if (usage === null) continue;
+    const known = view.evidence[key];
+    const isShared = lastRule !== null && known === lastKnown && hasSameWindow(lastRule, rule);
+    if (!isShared) lastSide = writeSide(known, rule, { at: seen.at, usage });
+    lastRule = rule;
+    lastKnown = known;
+    if (lastSide === undefined || lastSide === known) continue;
+    if (known === undefined) view.evidence = { ...view.evidence };
+    view.evidence[key] = lastSide;
+  }
 }
 
 /**
@@ -151,22 +188,11 @@ function computeWatchMs({ down: { windowMs, percentile } }: FieldPolicy): number
   return Math.min(percentile === null ? windowMs : percentile.halfLifeMs, MAX_WATCH_MS);
 }
 
-const NO_EVIDENCE_FIELDS: Evidence["sides"] = NO_EVIDENCE.sides;
-
 /** Fields without a rule are dropped. */
 function nextEvidenceFields(
   before: Evidence["sides"],
   rules: readonly FieldPolicy[],
   seen: Omit<SeenUsage, "silenceMs">,
-): Evidence["sides"] {
-  return addUsage(NO_EVIDENCE_FIELDS, rules, { before, seen });
-}
-
-/** Returns `sides` with the fields of the rules after the usage; the same object if they have them so already. */
-function addUsage(
-  sides: Evidence["sides"],
-  rules: readonly FieldPolicy[],
-  { before, seen }: { readonly before: Evidence["sides"]; readonly seen: Omit<SeenUsage, "silenceMs"> },
 ): Evidence["sides"] {
   let next: Partial<Record<ResourceField, Peaks | Histogram>> | null = null;
   let lastRule: FieldPolicy | null = null;
@@ -184,10 +210,52 @@ function addUsage(
       lastRule = rule;
       lastSide = side;
     }
-    if (side !== undefined && side !== sides[key]) (next ??= { ...sides })[key] = side;
+    if (side !== undefined) (next ??= {})[key] = side;
   }
-  return next ?? sides;
+  return next ?? NO_EVIDENCE.sides;
 }
+
+function findAmount(side: Peaks | Histogram, { down }: Pick<FieldPolicy, "down">): number | null {
+  return side.kind === "peaks" ? findPeak(side) : findPercentile(side, down.percentile?.percent ?? 100);
+}
+
+function toSide(side: FlatPeaks | Histogram): Peaks | Histogram {
+  return side.kind === "peaks" ? toPeaks(side) : side;
+}
+
+/** As `nextSide`. Peaks of the same window are written in place. */
+function writeSide(
+  known: FlatPeaks | Histogram | undefined,
+  rule: FieldPolicy,
+  seen: { readonly at: number; readonly usage: number },
+): FlatPeaks | Histogram {
+  const { down: { windowMs, percentile } } = rule;
+  if (percentile === null && known?.kind === "peaks" && known.windowMs === windowMs) {
+    addToPeaks(known, toWindowBucket(seen.at, windowMs), seen.usage);
+    return known;
+  }
+  const next = nextSide(known && toSide(known), rule, seen);
+  return next.kind === "peaks" ? flattenPeaks(next) : next;
+}
+
+/** As `nextPeaks` for the same window. */
+function addToPeaks(peaks: FlatPeaks, bucket: number, usage: number): void {
+  const { pairs } = peaks;
+  let [from, to] = [0, 0];
+  while (to < peaks.used && getNumber(pairs, to + 1) > usage) to += 2;
+  while (from < to && getNumber(pairs, from) < bucket - WINDOW_BUCKETS) from += 2;
+  if (from > 0) pairs.copyWithin(0, from, to);
+  const isHigher = from === to || getNumber(pairs, to - from - 2) !== bucket;
+  peaks.used = to - from;
+  if (!isHigher) return;
+  if (peaks.used + 2 > pairs.length) peaks.pairs = pairs.slice(0, peaks.used).concat(ROOM);
+  peaks.pairs[peaks.used] = bucket;
+  peaks.pairs[peaks.used + 1] = usage;
+  peaks.used += 2;
+}
+
+/** Two more pairs. push() would make room for 16 more numbers in an array of each pod. */
+const ROOM: readonly number[] = [NaN, NaN, NaN, NaN];
 
 function nextSide(
   known: Peaks | Histogram | undefined,

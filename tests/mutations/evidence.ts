@@ -41,6 +41,28 @@ export const EVIDENCE: Mutations = {
       replace: "(known[to + 1] ?? 0) > usage && known[to] !== bucket",
       test: "nextPeaks() keeps the higher of two in one thirtieth (L2)",
     },
+    {
+      breaks: "keeps what is too old when it writes in place",
+      in: "addToPeaks",
+      find: "pairs.copyWithin(0, from, to)",
+      replace: "pairs.copyWithin(0, 0, to)",
+      test: "writeEvidence() writes what nextEvidence() returns, and findNextEvidence() tells it before (L2, L4)",
+    },
+    {
+      breaks: "looks ahead without what was seen",
+      in: "findNextEvidence",
+      find: ">= oldest",
+      replace: "> oldest + WINDOW_BUCKETS",
+      test: "writeEvidence() writes what nextEvidence() returns, and findNextEvidence() tells it before (L2, L4)",
+    },
+    {
+      breaks: "writes peaks that another state reads",
+      in: "writePeaks",
+      find: "if (into === null) return { kind, windowMs, pairs: pairs.slice(0, used), used };",
+      replace: "if (into === null) return { kind, windowMs, pairs: pairs as number[], used };",
+      test:
+        "flattenState() and copyNumbers() give each flat state peaks of its own, which both fields of a resource share (L2)",
+    },
   ],
   L3: [
     {
@@ -89,7 +111,7 @@ export const EVIDENCE: Mutations = {
     },
     {
       breaks: "keeps two histograms of the same usage",
-      in: "addUsage",
+      in: "nextEvidenceFields",
       find: "lastRule !== null && hasSameWindow",
       replace: "lastRule === undefined && hasSameWindow",
       test: "decideSize() keeps one histogram for both sides of a resource (L4)",

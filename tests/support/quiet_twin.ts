@@ -2,7 +2,7 @@
  * A pod that is evaluated twice, by `decideSize` alone and with quiet evaluations: both come to the same state, and what
  * a quiet evaluation has not decided can be replayed.
  */
-import { assertEquals } from "#assert";
+import { assert, assertEquals, assertThrows } from "#assert";
 import type { SizeInput, SizeOutcome } from "../../lib/model/decision.ts";
 import { type FlatState, flattenState, toPodState } from "../../lib/model/flat_state.ts";
 import { NEW_POD_STATE, type PodState } from "../../lib/model/state.ts";
@@ -20,6 +20,9 @@ export class QuietTwin {
   state: PodState = NEW_POD_STATE;
   #flat: FlatState | null = null;
   #verdict: HeldVerdict | null = null;
+  /** The same without what `replay` needs. */
+  #leanFlat: FlatState | null = null;
+  #leanVerdict: HeldVerdict | null = null;
   readonly #steps: Step[] = [];
 
   /** Returns what `decideSize` comes to. Throws where a quiet evaluation comes to something else. */
@@ -29,12 +32,24 @@ export class QuietTwin {
     this.state = outcome.state;
     this.evaluations++;
     if (this.#verdict !== null && this.#advance(this.#verdict, input)) {
+      this.#advanceLean(input, this.#verdict);
       this.#compare(this.#verdict, { before, input, outcome });
       return outcome;
     }
     this.#flat = flattenState(outcome.state, this.#flat);
     this.#verdict = findVerdict({ before, input, outcome }, this.#flat);
+    this.#leanFlat = flattenState(outcome.state, this.#leanFlat);
+    this.#leanVerdict = findVerdict({ before, input, outcome }, this.#leanFlat, { canReplay: false });
     return outcome;
+  }
+
+  #advanceLean(input: SizeInput, { decisions }: HeldVerdict): void {
+    const verdict = this.#leanVerdict;
+    assert(verdict !== null && this.#advance(verdict, input));
+    assertSame(this.#leanFlat, this.#flat);
+    assertSame(verdict.decisions, decisions);
+    assertThrows(() => verdict.replay());
+    assertThrows(() => verdict.replayDecided());
   }
 
   #advance(verdict: HeldVerdict, input: SizeInput): boolean {

@@ -7,10 +7,12 @@ import type { Pressure } from "../../lib/api/usage.ts";
 import {
   type Anchor,
   type AutoscalerView,
+  type Evidence,
   NEW_POD_STATE,
   NO_EVIDENCE,
   NO_SHORTAGE,
   NO_STREAKS,
+  type Peaks,
   type PodState,
   type Sample,
   type Sampling,
@@ -183,3 +185,51 @@ Deno.test("writes into a flat state that owns its counts reach neither the state
   copyNumbers(flat, copy);
   assertEquals(toPodState(copy), toPodState(flat));
 });
+
+Deno.test("flattenState() and copyNumbers() give each flat state peaks of its own, which both fields of a resource share (L2)", () => {
+  const [cpu, other] = [peaks([7, 90, 9, 50]), peaks([8, 30])];
+  const state = withEvidence({ "cpu.requests": cpu, "cpu.limits": cpu, "memory.requests": other });
+  const flat = flattenState(deepFreeze(state));
+  const [before, copy] = [toPodState(flat), flattenState(toPodState(flat))];
+  const evidence = flat.views.one?.evidence ?? {};
+  assert(evidence["cpu.requests"] === evidence["cpu.limits"]);
+  assert(before.views.one?.evidence.sides["cpu.requests"] === before.views.one?.evidence.sides["cpu.limits"]);
+  const own = evidence["cpu.limits"];
+  assert(own?.kind === "peaks");
+  own.pairs[1] = 95;
+  own.used = 2;
+  assertEquals(before, state);
+  assertEquals(toPodState(copy), state);
+  copyNumbers(flat, copy);
+  const written = withEvidence({
+    "cpu.requests": peaks([7, 95]),
+    "cpu.limits": peaks([7, 95]),
+    "memory.requests": other,
+  });
+  for (const one of [flat, copy]) assertEquals(toPodState(one), written);
+  assert(copy.views.one?.evidence["cpu.limits"] !== own);
+});
+
+Deno.test("flattenState() writes over peaks, and not over those that another field shares (L2)", () => {
+  const [cpu, longer] = [peaks([7, 90]), peaks([7, 90, 8, 50, 9, 20])];
+  const flat = flattenState(withEvidence({ "cpu.requests": cpu, "cpu.limits": cpu }));
+  const apart = withEvidence({ "cpu.requests": peaks([7, 80]), "cpu.limits": peaks([7, 70]) });
+  assertEquals(toPodState(flattenState(apart, flat)), apart);
+  const fewer = withEvidence({ "cpu.limits": longer, "memory.limits": cpu });
+  assertEquals(toPodState(flattenState(fewer, flat)), fewer);
+  const none = withEvidence({});
+  assertEquals(toPodState(flattenState(none, flat)), none);
+});
+
+function peaks(pairs: readonly number[]): Peaks {
+  return { kind: "peaks", windowMs: 300_000, pairs };
+}
+
+function withEvidence(sides: Evidence["sides"]): PodState {
+  const view: AutoscalerView = {
+    ...VIEW,
+    sampling: newSampling(START),
+    evidence: { since: START, until: START, sides },
+  };
+  return { ...NEW_POD_STATE, views: { one: view } };
+}

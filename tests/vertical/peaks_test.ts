@@ -4,9 +4,18 @@
  */
 import { assertEquals } from "#assert";
 import * as fc from "fast-check";
-import { findPeak, nextPeaks } from "../../lib/vertical/windows.ts";
-import type { Peaks } from "../../lib/model/state.ts";
-import { MINUTE, SECOND, START } from "../support/builders.ts";
+import { flattenState, type FlatView, toPodState } from "../../lib/model/flat_state.ts";
+import { type Evidence, NEW_POD_STATE, NO_EVIDENCE, type Peaks } from "../../lib/model/state.ts";
+import {
+  findEvidence,
+  findNextEvidence,
+  findPeak,
+  nextEvidence,
+  nextPeaks,
+  writeEvidence,
+} from "../../lib/vertical/windows.ts";
+import { MINUTE, SECOND, side, START } from "../support/builders.ts";
+import { VIEW } from "./candidates.ts";
 
 const WINDOW = 15 * MINUTE;
 
@@ -63,3 +72,67 @@ Deno.test("nextPeaks() is never below the true peak of the window, and holds at 
     }
   }));
 });
+
+const down = (windowMs: number, percent: number | null) => ({
+  down: { windowMs, percentile: percent === null ? null : { percent, halfLifeMs: 60 * MINUTE } },
+});
+
+/** The rules of an autoscaler, which may change between two samples. */
+const RULES = [
+  [side("cpu.requests", down(WINDOW, null)), side("cpu.limits", down(WINDOW, null))],
+  [side("cpu.requests", down(WINDOW, null)), side("cpu.limits", down(5 * MINUTE, null))],
+  [
+    side("cpu.requests", down(0, null)),
+    side("cpu.limits", down(WINDOW, null)),
+    side("memory.requests", down(WINDOW, null)),
+  ],
+  [side("cpu.requests", down(0, 90)), side("cpu.limits", down(0, 50)), side("memory.limits", down(WINDOW, null))],
+];
+
+Deno.test("writeEvidence() writes what nextEvidence() returns, and findNextEvidence() tells it before (L2, L4)", () => {
+  const samples = fc.array(
+    fc.record({
+      seconds: fc.integer({ min: 1, max: 90 }),
+      cpu: fc.oneof(fc.nat(20), fc.nat(1000)),
+      memory: fc.option(fc.nat(1000), { nil: null }),
+      /** Rarely others. */
+      rules: fc.nat(60).map((drawn) => RULES[drawn] ?? null),
+    }),
+    { minLength: 1, maxLength: 120 },
+  );
+  fc.assert(fc.property(samples, (drawn) => {
+    let evidence: Evidence = NO_EVIDENCE;
+    let [at, rules] = [START, RULES[0] ?? []];
+    let view = flatten(evidence);
+    for (const { seconds, cpu, memory, rules: others } of drawn) {
+      at += seconds * SECOND;
+      // Evidence of fields without a rule ends with an evaluation by decideSize().
+      if (others !== null && others !== rules) {
+        rules = others;
+        evidence = nextEvidence(evidence, rules, { at, cpu, memory, silenceMs: MINUTE });
+        view = flatten(evidence);
+      }
+      const seen = { at, cpu, memory, silenceMs: MINUTE };
+      const next = nextEvidence(evidence, rules, seen);
+      for (const rule of rules) {
+        const usage = rule.resource === "cpu" ? cpu : memory;
+        if (usage !== null) {
+          assertEquals(findNextEvidence(view.evidence, rule, { at, usage }), findEvidence(next, rule));
+        }
+      }
+      writeEvidence(view, rules, seen);
+      evidence = next;
+      assertEquals(unflatten(view), next.sides);
+    }
+  }));
+});
+
+function flatten(evidence: Evidence): FlatView {
+  const view = flattenState({ ...NEW_POD_STATE, views: { one: { ...VIEW, evidence } } }).views.one;
+  if (view === undefined) throw new Error("unreachable");
+  return view;
+}
+
+function unflatten(view: FlatView): Evidence["sides"] | undefined {
+  return toPodState({ ...flattenState(NEW_POD_STATE), views: { one: view } }).views.one?.evidence.sides;
+}

@@ -131,8 +131,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
     reconciled: () => families.reconciles.recordAgain(NO_LABELS, 1),
     resourceUpdated: () => families.resourceUpdates.record({}, 1),
     failed: (namespace, reason) => families.errors.record({ namespace, reason }, 1),
-    decided: (change) => families.decisions.record(change, 1),
-    blocked: (what) => families.blocked.record(what, 1),
+    decided: (change) => families.decisions.recordAgain(change, 1),
+    blocked: (what) => families.blocked.recordAgain(what, 1),
     resized(change) {
       families.deltaAbsolute.record(change, Math.abs(change.absolute));
       families.deltaPercent.record(change, Math.abs(change.percent));

@@ -122,7 +122,8 @@ export class PodController implements AsyncDisposable {
     if (this.#closing.signal.aborted) return;
     // Asked once per namespace, because the answer visits all its autoscalers.
     const verdicts = new Map<string, boolean>();
-    const round = { observe, numbers, ...readTimes(this.#options.clock) };
+    const { clock } = this.#options;
+    const round: Round = { observe, numbers, ...readTimes(clock), endedMs: clock.monotonic() };
     for (const tracked of pods) {
       const { namespace } = tracked.pod;
       const canDecide = verdicts.get(namespace) ?? this.#options.canDecide(namespace);
@@ -158,27 +159,28 @@ export class PodController implements AsyncDisposable {
       if (numbers === null && observation.kind === "usage" && this.#advance(tracked, observation, round)) return;
       const request = this.#decide(tracked, observation);
       if (request !== null) this.#send(tracked, request);
+      round.endedMs = this.#options.clock.monotonic();
     } catch (error) {
       this.#states.endVerdict(tracked.pod.uid);
       this.#options.onError(tracked, error);
     }
   }
 
-  #advanceByRows(tracked: TrackedPod, { rows, clockOffsetMs, capacity }: ReadingNumbers, times: Times): boolean {
+  #advanceByRows(tracked: TrackedPod, { rows, clockOffsetMs, capacity }: ReadingNumbers, round: Round): boolean {
     const row = rows.findPod(tracked.pod.uid);
-    return row >= 0 && this.#advance(tracked, { usage: { rows, row }, clockOffsetMs, capacity }, times);
+    return row >= 0 && this.#advance(tracked, { usage: { rows, row }, clockOffsetMs, capacity }, round);
   }
 
   /** Makes a quiet evaluation if the last verdict about the pod holds for the reading. */
   #advance(
     { pod, autoscalers }: TrackedPod,
     { usage, clockOffsetMs, capacity }: Pick<QuietInput, "usage" | "clockOffsetMs" | "capacity">,
-    { now, wallAheadMs }: Times,
+    round: Round,
   ): boolean {
     const verdict = this.#states.findVerdict(pod.uid);
     if (verdict === null || this.#inFlight.has(pod.uid)) return false;
     const { clock, getContext, report, surroundings } = this.#options;
-    const startedMs = clock.monotonic();
+    const { now, wallAheadMs } = round;
     const { scaleInPending, scaledInAt } = getContext(pod, now);
     const isQuiet = verdict.advance({
       now,
@@ -194,8 +196,13 @@ export class PodController implements AsyncDisposable {
       capacity,
       steps: this.#steps,
     });
-    if (isQuiet) reportQuiet(report, { verdict, tookMs: clock.monotonic() - startedMs });
-    return isQuiet;
+    if (!isQuiet) return false;
+    // One look at the clock for each pod: it costs as much as some of the work. Reporting the pod before counts too.
+    const endedMs = clock.monotonic();
+    const tookMs = endedMs - round.endedMs;
+    round.endedMs = endedMs;
+    reportQuiet(report, { verdict, tookMs });
+    return true;
   }
 
   #decide(tracked: TrackedPod, observation: Observation): ResizeRequest | null {
@@ -206,7 +213,10 @@ export class PodController implements AsyncDisposable {
     const input = this.#toInput(tracked, observation);
     const outcome = decideSize(before, input);
     const flat = this.#states.put(tracked.pod.uid, outcome.state);
-    this.#states.hold(tracked.pod.uid, findVerdict({ before, input, outcome }, flat));
+    this.#states.hold(
+      tracked.pod.uid,
+      findVerdict({ before, input, outcome }, flat, { canReplay: replaysQuiet(report) }),
+    );
     this.#reserve(tracked.pod, outcome);
     report({ before, input, outcome, tookMs: clock.monotonic() - startedMs });
     return outcome.request;
@@ -318,6 +328,8 @@ interface Times {
 interface Round extends Times {
   readonly observe: (tracked: TrackedPod) => Observation;
   readonly numbers: ReadingNumbers | null;
+  /** When the evaluation before ended, or the round began; monotonic ms. */
+  endedMs: number;
 }
 
 function readTimes(clock: Pick<Clock, "now" | "steady">): Times {
@@ -349,10 +361,17 @@ export interface EvaluationSink {
   (evaluation: Evaluation): void;
   /** Receives quiet evaluations. Without it the sink receives them as `decideSize` decides them, which costs as much. */
   readonly onQuiet?: (quiet: QuietEvaluation) => void;
+  /** Whether it calls `replay` of a verdict, at once or later. That needs memory for each pod. */
+  readonly replays?: boolean;
 }
 
 /** For a sink that has nothing to do with an evaluation without a change. */
 export function ignoreQuiet(): void {}
+
+/** Returns whether verdicts must be able to replay their quiet evaluations for the sink. */
+function replaysQuiet({ onQuiet, replays = false }: EvaluationSink): boolean {
+  return onQuiet === undefined || replays;
+}
 
 /** Passes a quiet evaluation to a sink. */
 export function reportQuiet(sink: EvaluationSink, quiet: QuietEvaluation): void {
@@ -377,8 +396,9 @@ export function combineSinks(
   sinks: readonly EvaluationSink[],
   onError: (evaluation: Evaluation, error: unknown) => void,
 ): EvaluationSink {
+  const listeners = sinks.filter((sink) => sink.onQuiet !== ignoreQuiet);
   const onQuiet = (quiet: QuietEvaluation) => {
-    for (const sink of sinks) {
+    for (const sink of listeners) {
       try {
         reportQuiet(sink, quiet);
       } catch (error) {
@@ -394,7 +414,7 @@ export function combineSinks(
         onError(evaluation, error);
       }
     }
-  }, { onQuiet });
+  }, { onQuiet, replays: sinks.some(replaysQuiet) });
 }
 
 /**

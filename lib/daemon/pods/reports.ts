@@ -3,20 +3,20 @@
  * autoscaler are refused for a minute or longer.
  */
 import type { Autoscaler } from "../../model/autoscaler.ts";
-import type { ContainerDecision, ScaleAction } from "../../model/decision.ts";
+import type { ContainerDecision, Direction, ScaleAction } from "../../model/decision.ts";
 import { explainOtherPodfit } from "../../model/ownership.ts";
-import type { LimitReason, Notice, NoticeName, RefusalReason } from "../../model/reasons.ts";
+import type { BlockReason, LimitReason, Notice, NoticeName, RefusalReason } from "../../model/reasons.ts";
 import type { Answer, ResizeRequest } from "../../model/resize_request.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Log } from "../../runtime/log.ts";
-import { requestOrLimitOf, RESIZE_UNIT, resourceOf } from "../../units/resources.ts";
+import { requestOrLimitOf, RESIZE_UNIT, type ResourceField, resourceOf } from "../../units/resources.ts";
 import { formatDuration } from "../../units/time.ts";
 import { assessAutoscaler } from "../../vertical/explain.ts";
 import { findScaleUpLimit } from "../../vertical/outcome.ts";
 import { formatName } from "../cluster/facts.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import { type OnFailure, toStableText } from "../health.ts";
-import type { AutoscalerName, Metrics } from "../metrics/metrics.ts";
+import type { AutoscalerName, FieldChange, Metrics } from "../metrics/metrics.ts";
 import {
   type Evaluation,
   type EvaluationSink,
@@ -44,11 +44,8 @@ export function createLogSink(log: Log): EvaluationSink {
       log.debug("Enacted", { autoscaler: nameOwner(evaluation, enacted), pod: evaluation.input.pod.name, tookMs });
     }
   };
-  return Object.assign(sink, {
-    onQuiet: (quiet: QuietEvaluation) => {
-      if (log.level === "debug") sink(toEvaluation(quiet));
-    },
-  });
+  const onQuiet = (quiet: QuietEvaluation) => sink(toEvaluation(quiet));
+  return Object.assign(sink, log.level === "debug" ? { onQuiet, replays: true } : { onQuiet: ignoreQuiet });
 }
 
 /**
@@ -363,12 +360,49 @@ function countDecision(
   metrics.evaluated(autoscaler, tookMs / 1000);
   const { decision, candidates } = decided;
   if (!isNewSample || decision.kind === "hold" || decision.kind === "revert") return;
-  const name = toName(autoscaler);
-  const direction = toDirection(decision.action);
-  for (const key of candidates) {
-    metrics.decided({ ...name, resource: resourceOf(key), side: requestOrLimitOf(key), direction });
-  }
-  if (decision.kind === "blocked") metrics.blocked({ ...name, reason: decision.reason });
+  const labels = toLabels(autoscaler);
+  for (const key of candidates) metrics.decided(labels[decision.action][key]);
+  if (decision.kind === "blocked") metrics.blocked(labels.toBlocked(decision.reason));
+}
+
+/** The labels of one autoscaler's series. Equal labels are one object, by which metrics find a series again. */
+interface DecisionLabels {
+  readonly scaleUp: Readonly<Record<ResourceField, FieldChange>>;
+  readonly scaleDown: Readonly<Record<ResourceField, FieldChange>>;
+  readonly toBlocked: (reason: BlockReason) => Parameters<Metrics["blocked"]>[0];
+}
+
+const LABELS = new WeakMap<Autoscaler, DecisionLabels>();
+
+function toLabels(autoscaler: Autoscaler): DecisionLabels {
+  let labels = LABELS.get(autoscaler);
+  if (labels === undefined) LABELS.set(autoscaler, labels = newLabels(toName(autoscaler)));
+  return labels;
+}
+
+function newLabels(name: AutoscalerName): DecisionLabels {
+  const blocked = new Map<BlockReason, AutoscalerName & { readonly reason: BlockReason }>();
+  return {
+    scaleUp: toChanges(name, "up"),
+    scaleDown: toChanges(name, "down"),
+    toBlocked(reason) {
+      const known = blocked.get(reason) ?? { ...name, reason };
+      blocked.set(reason, known);
+      return known;
+    },
+  };
+}
+
+function toChanges(name: AutoscalerName, direction: Direction): Readonly<Record<ResourceField, FieldChange>> {
+  const toChange = (key: ResourceField) => {
+    return { ...name, resource: resourceOf(key), side: requestOrLimitOf(key), direction };
+  };
+  return {
+    "cpu.requests": toChange("cpu.requests"),
+    "cpu.limits": toChange("cpu.limits"),
+    "memory.requests": toChange("memory.requests"),
+    "memory.limits": toChange("memory.limits"),
+  };
 }
 
 /**

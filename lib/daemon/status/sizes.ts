@@ -15,7 +15,7 @@ import {
   type PodSizes,
   summarizeSizes,
 } from "../../resources/pod_resource_autoscaler/sizes.ts";
-import { RESOURCE_FIELDS, type Resources } from "../../units/resources.ts";
+import { NO_RESOURCES, RESOURCE_FIELDS, type Resources } from "../../units/resources.ts";
 import type { HeldVerdict } from "../../vertical/quiet/verdict.ts";
 import { findRecommendedSize } from "../../vertical/recommend.ts";
 import type { Evaluation, EvaluationSink, QuietEvaluation } from "../pods/controller.ts";
@@ -45,6 +45,8 @@ interface WaitingPart extends Waiting {
 export class WaitingContainers {
   /** By pod uid, then by autoscaler and container. A pod may have 160 of them, so none of them is searched for. */
   readonly #parts = new Map<string, Map<string, WaitingPart>>();
+  /** All decisions of a verdict are renewed together, with the first quiet evaluation in which they are due. */
+  readonly #renewed = new WeakSet<HeldVerdict>();
   readonly #findState: (uid: string) => ReadableState | null;
 
   constructor(options: { readonly findState: (uid: string) => ReadableState | null }) {
@@ -79,11 +81,10 @@ export class WaitingContainers {
   /** What is wanted may follow usage under a verdict; everything else stays. */
   #renew({ verdict }: QuietEvaluation): void {
     const parts = this.#parts.get(verdict.decided.input.pod.uid);
-    if (parts === undefined) return;
+    if (parts === undefined || this.#renewed.has(verdict)) return;
     for (const decided of verdict.decisions) {
+      this.#renewed.add(verdict);
       const part = parts.get(toPlace(decided));
-      // All decisions of a verdict are renewed together, with each quiet evaluation in which they are due.
-      if (part?.renewed?.verdict === verdict) return;
       if (part !== undefined) part.renewed = { verdict, decided };
     }
   }
@@ -169,7 +170,7 @@ export class PublishedSizes {
   }
 
   readonly compute: ComputeSizes = (autoscaler, pods, { before, nowMs }) => {
-    const sizes = summarizeSizes(this.#listSizes(autoscaler, pods));
+    const sizes = summarizeSizes(Array.from(pods, (pod) => this.#listSizes(autoscaler, pod)));
     const known = this.#differing.get(autoscaler.uid);
     const differing = new Map<string, number>();
     const containers = nextContainers(before, sizes.containers, (name) => {
@@ -186,17 +187,13 @@ export class PublishedSizes {
     this.#differing.delete(uid);
   }
 
-  *#listSizes(autoscaler: Autoscaler, pods: Iterable<PodFacts>): Generator<readonly ContainerSize[]> {
-    for (const pod of pods) {
-      const sizes: ContainerSize[] = [];
-      for (const name of listContainers(autoscaler, pod)) {
-        const container = findContainer(pod, name);
-        if (container === null) continue;
-        const waiting = this.#findWaiting(autoscaler, pod, name);
-        const current = getCurrentSize(pod, container);
-        sizes.push({ name, current, wanted: waiting?.wanted ?? null, waiting: waiting?.reason ?? null });
-      }
-      yield sizes;
-    }
+  #listSizes(autoscaler: Autoscaler, pod: PodFacts): readonly ContainerSize[] {
+    // map() makes an array of the right length. push() leaves room for 16 more, for each pod.
+    return listContainers(autoscaler, pod).map((name) => {
+      const container = findContainer(pod, name);
+      const waiting = this.#findWaiting(autoscaler, pod, name);
+      const current = container === null ? NO_RESOURCES : getCurrentSize(pod, container);
+      return { name, current, wanted: waiting?.wanted ?? null, waiting: waiting?.reason ?? null };
+    });
   }
 }

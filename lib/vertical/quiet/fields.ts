@@ -13,7 +13,7 @@ import { computeTargetSize } from "../proposals.ts";
 import { fitSizes } from "../sizing/candidate.ts";
 import { computeAllowance, moves, NO_FLOOR } from "../sizing/caps.ts";
 import { compareWithThresholds, findUsage } from "../streaks.ts";
-import { findEvidence } from "../windows.ts";
+import { findEvidence, findNextEvidence } from "../windows.ts";
 import type { QuietInput, SampledContainer, Step } from "./step.ts";
 
 /** One managed field. */
@@ -178,14 +178,14 @@ export function isInBand(band: Band, usage: number): boolean {
 
 export function keepsField(
   field: HeldField,
-  usage: number,
-  { step: { sides }, view }: Pick<SampledContainer, "view"> & { readonly step: Step },
+  { evidence, streaks }: FlatView,
+  { at, usage }: { readonly at: number; readonly usage: number },
 ): boolean {
   const { rule, baseline, direction, isWanted, end } = field;
   const { key, down: { percentile } } = rule;
-  const seen = sides[key] === undefined ? null : findEvidence({ since: null, until: 0, sides }, rule);
+  const seen = findNextEvidence(evidence, rule, { at, usage });
   if (percentile !== null && compareWithThresholds(rule, usage, baseline, seen ?? usage) !== direction) return false;
-  const streak = view.streaks[key];
+  const streak = streaks[key];
   if (!isWanted || direction === null || streak === undefined) return true;
   const isRenewed = streak.count % rule[direction].consecutiveSamples === 0;
   field.nextPeak = isRenewed ? usage : Math.max(streak.peakUsage, usage);

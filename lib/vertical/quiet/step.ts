@@ -8,7 +8,7 @@ import { type Autoscaler, computeSilenceMs, SILENCE_MS } from "../../model/autos
 import type { NodeCapacity, SizeInput } from "../../model/decision.ts";
 import { FLAT, FLAT_ANCHOR, FLAT_SAMPLE, type FlatView, toPressure } from "../../model/flat_state.ts";
 import { type ContainerFacts, getActualSize, type PodFacts } from "../../model/pod.ts";
-import type { ContainerState, Evidence } from "../../model/state.ts";
+import type { ContainerState } from "../../model/state.ts";
 import {
   copyRow,
   getNumber,
@@ -30,6 +30,7 @@ import {
   MIN_RESOLUTIONS,
 } from "../samples.ts";
 import { DUE_TOLERANCE, nextDueAt } from "../streaks.ts";
+import { writeEvidence } from "../windows.ts";
 
 /** One reading of a pod, and what else a verdict depends on. The caller may use the object again. */
 export interface QuietInput extends Pick<SizeInput, "now" | "pod" | "contenders" | "limits"> {
@@ -77,7 +78,6 @@ export interface Step {
   workingSetBytes: number;
   usageBytes: number;
   podUsageBytes: number;
-  sides: Evidence["sides"];
   /** The container's row, then that of the pod's CPU. */
   readonly rows: Float64Array;
 }
@@ -95,7 +95,6 @@ export function newStep(): Step {
     workingSetBytes: 0,
     usageBytes: 0,
     podUsageBytes: 0,
-    sides: {},
     rows: new Float64Array(2 * ROW_LENGTH),
   };
 }
@@ -131,7 +130,7 @@ export function takeStep(one: SampledContainer, step: Step, next: QuietInput): b
   return now - Math.max(newAt, Math.min((one.container.runningAt ?? now) - wallAheadMs, now)) < silenceMs;
 }
 
-/** Writes the step into the flat view, but for what a verdict counts. `step.sides` has the windows after it. */
+/** Writes the step into the flat view, but for what a verdict counts. */
 export function writeStep({ autoscaler, view }: SampledContainer, step: Step, now: number): void {
   const { pollIntervalMs } = autoscaler;
   const { numbers } = view.sampling;
@@ -140,7 +139,9 @@ export function writeStep({ autoscaler, view }: SampledContainer, step: Step, no
     writeSample(numbers, step, now);
     view.sampling.newAt = now;
     numbers[FLAT.evidence + 1] = now;
-    view.evidence = step.sides;
+    // The pod's counter has no memory.
+    const memory = step.kind === "sample" ? step.workingSetBytes : null;
+    writeEvidence(view, autoscaler.sides, { at: now, cpu: step.demandMillicores, memory });
   }
   if (!step.movesPodCpu) return;
   writeAnchor(numbers, FLAT.witness, { rows: step.rows, row: POD_ROW });

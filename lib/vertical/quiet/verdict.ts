@@ -43,7 +43,7 @@ import { MIN_LIMITED_SAMPLES } from "../outcome.ts";
 import { isNearLimit } from "../pressure.ts";
 import { wantsSiblings } from "../proposals.ts";
 import { fillsLimit, isOnlyRunning } from "../samples.ts";
-import { findWindowWait, nextQuietEvidence } from "../windows.ts";
+import { findWindowWait } from "../windows.ts";
 import {
   type Band,
   computeBand,
@@ -69,7 +69,7 @@ export interface DecidedPod {
  * Returns how long the verdict of an evaluation holds; `null` if the next evaluation needs `decideSize`. `flat`: the
  * pod's flat state after the evaluation, into which the verdict writes.
  */
-export function findVerdict(decided: DecidedPod, flat: FlatState): HeldVerdict | null {
+export function findVerdict(decided: DecidedPod, flat: FlatState, options: VerdictOptions = {}): HeldVerdict | null {
   const { input: { contenders }, outcome: { decisions, state } } = decided;
   if (decisions.length !== contenders.length || !decisions.every(isHolding) || !isCalm(decided)) return null;
   const views: HeldView[] = [];
@@ -78,7 +78,14 @@ export function findVerdict(decided: DecidedPod, flat: FlatState): HeldVerdict |
     if (view === null || views.some(({ container }) => container === view.container)) return null;
     views.push(view);
   }
-  return Object.keys(state.containers).length === views.length ? new HeldVerdict(decided, flat, views) : null;
+  return Object.keys(state.containers).length === views.length
+    ? new HeldVerdict(decided, flat, { ...options, views })
+    : null;
+}
+
+interface VerdictOptions {
+  /** Whether somebody may ask for `replay`; true by default. It needs the last reading and the state before it. */
+  readonly canReplay?: boolean;
 }
 
 /** The verdict of an evaluation, for as long as `advance` returns true. */
@@ -89,6 +96,9 @@ export class HeldVerdict {
   readonly #views: readonly HeldView[];
   readonly #until: number;
   readonly #dependsOnLimits: boolean;
+  readonly #canReplay: boolean;
+  /** Whether the last quiet evaluation had decisions; that of `decideSize` had. */
+  #hasDecisions = true;
   /** The flat state before the last quiet evaluation with decisions. */
   #before: FlatState | null = null;
   #decided: KeptReading | null = null;
@@ -96,7 +106,11 @@ export class HeldVerdict {
   /** One of the two. */
   #last: KeptReading | null = null;
 
-  constructor({ input, outcome }: DecidedPod, flat: FlatState, views: readonly HeldView[]) {
+  constructor(
+    { input, outcome }: DecidedPod,
+    flat: FlatState,
+    { views, canReplay = true }: VerdictOptions & { readonly views: readonly HeldView[] },
+  ) {
     this.decided = {
       before: NEW_POD_STATE,
       input: { ...input, observation: NO_USAGE },
@@ -104,6 +118,7 @@ export class HeldVerdict {
     };
     this.#flat = flat;
     this.#views = views;
+    this.#canReplay = canReplay;
     this.#until = Math.min(...views.map(({ until }) => until));
     this.#dependsOnLimits = views.some(({ fields }) => fields.some(({ isMoving }) => isMoving));
     for (const { view } of views) ownCounts(view);
@@ -116,7 +131,7 @@ export class HeldVerdict {
 
   /** The decisions of the last quiet evaluation are these, but for numbers in their texts. None: no container was due. */
   get decisions(): readonly ContainerDecision[] {
-    return this.#last === this.#decided ? this.decided.outcome.decisions : NO_DECISIONS;
+    return this.#hasDecisions ? this.decided.outcome.decisions : NO_DECISIONS;
   }
 
   /** Makes a quiet evaluation of the reading; false, and nothing has changed, if the verdict may be another. */
@@ -126,17 +141,25 @@ export class HeldVerdict {
     let due = 0;
     for (const one of this.#views) if (isDue(one, now)) due++;
     if (due !== 0 && (due !== this.#views.length || !this.#holds(next))) return false;
-    // What has no decisions is kept apart, so that the last one with decisions stays.
-    this.#last = due !== 0 ? this.#decided ??= new KeptReading(next.pod) : this.#silent ??= new KeptReading(next.pod);
-    this.#last.keep(next, this.#flat.at);
+    this.#hasDecisions = due !== 0;
+    if (this.#canReplay) this.#keep(next);
     if (due !== 0) this.#write(steps, now);
     this.#flat.at = now;
     return true;
   }
 
-  #write(steps: readonly Step[], now: number): void {
+  /** What has no decisions is kept apart, so that the last one with decisions stays. */
+  #keep(next: QuietInput): void {
+    this.#last = this.#hasDecisions
+      ? this.#decided ??= new KeptReading(next.pod)
+      : this.#silent ??= new KeptReading(next.pod);
+    this.#last.keep(next, this.#flat.at);
+    if (!this.#hasDecisions) return;
     this.#before ??= flattenState(toPodState(this.#flat));
     copyNumbers(this.#flat, this.#before);
+  }
+
+  #write(steps: readonly Step[], now: number): void {
     let index = 0;
     for (const one of this.#views) {
       const step = steps[index++];
@@ -149,7 +172,7 @@ export class HeldVerdict {
 
   /** Returns whether the last quiet evaluation had new usage for the decision. */
   isNewSample(decision: ContainerDecision): boolean {
-    return this.#last === this.#decided && this.#findView(decision)?.isNewSample === true;
+    return this.#hasDecisions && this.#findView(decision)?.isNewSample === true;
   }
 
   /** Returns the size that the decision asks for after the last quiet evaluation. */
@@ -170,7 +193,7 @@ export class HeldVerdict {
    */
   replay(): DecidedPod {
     const [last, before] = [this.#last, this.#before];
-    if (last === null) throw new Error("No quiet evaluation was made");
+    if (last === null) throw new Error("No quiet evaluation was made, or its reading was not kept");
     const known = last === this.#decided && before !== null
       ? toPodState(before)
       : { ...toPodState(this.#flat), at: last.lastAt };
@@ -180,7 +203,9 @@ export class HeldVerdict {
   /** Returns the last one that had decisions. */
   replayDecided(): DecidedPod {
     const [decided, before] = [this.#decided, this.#before];
-    if (decided === null || before === null) throw new Error("No quiet evaluation had decisions");
+    if (decided === null || before === null) {
+      throw new Error("No quiet evaluation had decisions, or its reading was not kept");
+    }
     return this.#decide(toPodState(before), decided);
   }
 
@@ -380,9 +405,9 @@ function computeUntil({ rule, direction }: HeldField, context: UntilContext): nu
   return direction === "up" ? until : Math.min(until, findWindowWait(rule, context)?.until ?? Infinity);
 }
 
-/** Returns whether the step leads to the same directions and sizes. Sets `step.sides`, and what is next in the fields. */
+/** Returns whether the step leads to the same directions and sizes. Sets what is next in the fields. */
 function keepsVerdict(one: HeldView, step: Step, now: number): boolean {
-  const { view, autoscaler, container } = one;
+  const { view, container } = one;
   if (step.kind === "nothing") return true;
   const { cpuMillicores, demandMillicores, workingSetBytes } = step;
   const isFull = fillsLimit(cpuMillicores, getActualSize(container)["cpu.limits"]);
@@ -391,12 +416,10 @@ function keepsVerdict(one: HeldView, step: Step, now: number): boolean {
   }
   const hasMemory = step.kind === "sample";
   if (hasMemory && !(isInBand(one.memory, workingSetBytes) && isBelowMemoryLimits(one, workingSetBytes))) return false;
-  const seen = { at: now, cpu: demandMillicores, memory: hasMemory ? workingSetBytes : null };
-  step.sides = nextQuietEvidence(view.evidence, autoscaler.sides, seen);
   for (const field of one.fields) {
     const isMemory = field.rule.resource === "memory";
     if (isMemory && !hasMemory) continue;
-    if (!keepsField(field, isMemory ? workingSetBytes : demandMillicores, { step, view })) return false;
+    if (!keepsField(field, view, { at: now, usage: isMemory ? workingSetBytes : demandMillicores })) return false;
   }
   return true;
 }
