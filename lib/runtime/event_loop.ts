@@ -46,10 +46,11 @@ export class LoopLag {
   #longestMs = 0;
 
   constructor(clock: Clock) {
-    const sleep = async (ms: number, signal?: AbortSignal) => {
+    const sleep = (ms: number, signal?: AbortSignal) => {
       const dueMs = clock.monotonic() + Math.max(0, ms);
-      await clock.sleep(ms, signal);
-      this.#longestMs = Math.max(this.#longestMs, clock.monotonic() - dueMs);
+      return clock.sleep(ms, signal).then(() => {
+        this.#longestMs = Math.max(this.#longestMs, clock.monotonic() - dueMs);
+      });
     };
     this.clock = {
       now: () => clock.now(),

@@ -152,6 +152,35 @@ export function nextStreaks(
   return next ?? NO_STREAKS;
 }
 
+/**
+ * Returns the streaks after one more sample that no limit held back, in numbers. `isCpuAlone`: it is of the pod's own
+ * counter, so that streaks of memory stay.
+ */
+export function nextUnsaturatedStreaks(
+  rules: readonly FieldPolicy[],
+  before: AutoscalerView["streaks"],
+  { demandMillicores, workingSetBytes, usageBytes, actual, isCpuAlone }:
+    & Pick<Sample, "demandMillicores" | "workingSetBytes" | "usageBytes">
+    & { readonly actual: Resources; readonly isCpuAlone: boolean },
+): AutoscalerView["streaks"] {
+  let next: Partial<Record<ResourceField, Streak>> | null = null;
+  for (const rule of rules) {
+    const { key, resource } = rule;
+    let streak = before[key];
+    if (resource === "cpu" || !isCpuAlone) {
+      const usage = resource === "cpu" ? demandMillicores : workingSetBytes;
+      const baseline = findBaseline(rule, actual);
+      const direction = baseline === null ? null : compareWithThresholds(rule, usage, baseline);
+      const used = { usage, usageBytes, isSaturated: false };
+      if (direction === null) streak = undefined;
+      else if (streak?.direction === direction) streak = nextStreak(streak, rule, used);
+      else streak = newStreak(direction, used);
+    }
+    if (streak !== undefined) (next ??= {})[key] = streak;
+  }
+  return next ?? NO_STREAKS;
+}
+
 /** Returns whether at least half of the sample's interval is after `from`, both in the source's clock. Clauses: C31. */
 export function isSampleCounted(sample: Sample, from: number): boolean {
   return from <= (sample.from + sample.at) / 2;

@@ -43,13 +43,13 @@ class Desk {
   #observedAt = START;
   readonly #controller: PodController;
 
-  constructor(isPlain: boolean, level: LogLevel = "info") {
+  constructor(isPlain: boolean, level: LogLevel = "info", hasRecords = true) {
     const log = createLog({ level, format: "json", write: (line) => void this.logged.push(line), clock: this.clock });
     const sinks: readonly EvaluationSink[] = [
       createLogSink(log),
       createMetricsSink({ metrics: this.metrics, isKnown: () => true }),
       this.waiting.sink,
-      this.recorder.sink,
+      ...hasRecords ? [this.recorder.sink] : [],
     ];
     const plain = sinks.map((sink): EvaluationSink => (evaluation) => sink(evaluation));
     this.#controller = new PodController({
@@ -97,9 +97,9 @@ class Desk {
       state: this.states.find(uid),
       metrics: [...this.metrics.render()].join("").split("\n").filter((line) => line.startsWith("kedify_")),
       waiting: this.waiting.find(web, this.tracked.pod, "main"),
-      records: [...this.recorder.get({ kind: "pod", namespace, name }) ?? []].join("").trim().split("\n").map((line) =>
-        JSON.parse(line)
-      ),
+      records: [...this.recorder.get({ kind: "pod", namespace, name }) ?? []].join("").split("\n").filter((line) =>
+        line !== ""
+      ).map((line) => JSON.parse(line)),
       latest: [...this.recorder.listLatest(null)].map((line) => JSON.parse(line)),
       followed: this.followed.map((line) => JSON.parse(line)),
       errors: this.errors,
@@ -126,6 +126,25 @@ Deno.test("metrics, status and records of quiet evaluations are those of evaluat
   await both(6, 50, 30);
   assert(await both(3, 50, 30), "a scale-down waits for its window");
   await both(20, 50, 80);
+  assertEquals(quiet.errors, []);
+});
+
+Deno.test("where nothing is recorded, short streaks are quiet too, and metrics and status are those of decideSize() (C36, C51, C52)", async () => {
+  const [quiet, plain, recorded] = [new Desk(false, "info", false), new Desk(true, "info", false), new Desk(false)];
+  const pollAll = async (times: number, cpu: number) => {
+    for (const desk of [quiet, plain, recorded]) await desk.poll(times, cpu);
+    assertEquals(quiet.read(), plain.read());
+    return [quiet, recorded].map((desk) => desk.states.findVerdict(WEB.pod.uid));
+  };
+  const before = await pollAll(6, 50);
+  assert(before.every((verdict) => verdict !== null));
+  await pollAll(1, 85);
+  const [view] = Object.values(quiet.states.find(WEB.pod.uid)?.views ?? {});
+  assertEquals(view?.streaks["cpu.requests"]?.count, 1);
+  const after = await pollAll(3, 50);
+  assertEquals(after.map((verdict, index) => verdict === before[index]), [true, false]);
+  await pollAll(8, 85);
+  assert(quiet.states.findVerdict(WEB.pod.uid) !== before[0], "a full streak");
   assertEquals(quiet.errors, []);
 });
 

@@ -220,6 +220,35 @@ export const DECIDING: Mutations = {
   ],
   C36: [
     {
+      breaks: "lets a streak become full under a verdict",
+      in: "keepsStreaksShort",
+      find: "isStreakFull(rule, streaks)",
+      replace: "isStreakFull(rule, streaks) && rule.key === undefined",
+      test: "a quiet evaluation comes to the state and the verdict of decideSize(), on any course (C36, L15)",
+    },
+    {
+      breaks: "ends streaks of memory with a sample of CPU alone",
+      in: "nextUnsaturatedStreaks",
+      find: 'resource === "cpu" || !isCpuAlone',
+      replace: 'resource === "cpu" || !isCpuAlone || (streak = undefined)',
+      test: "a quiet evaluation comes to the state and the verdict of decideSize(), on any course (C36, L15)",
+    },
+    {
+      breaks: "keeps a streak that has ended",
+      in: "keepsVerdict",
+      find: "(!isInside || view.streaks !== NO_STREAKS)",
+      replace: "!isInside",
+      test:
+        "where nothing is recorded, short streaks are quiet too, and metrics and status are those of decideSize() (C36, C51, C52)",
+    },
+    {
+      breaks: "allows short streaks where records must have them",
+      in: "findHeldView",
+      find: "!canReplay && counted.length === 0",
+      replace: "counted.length === 0",
+      test: "a quiet evaluation comes to the state and the verdict of decideSize(), on any course (C36, L15)",
+    },
+    {
       breaks: "asks for the size of a scale-up in its cooldown that headroom would cap",
       in: "fitRising",
       find: 'one.cappedBy === "node"',

@@ -2,8 +2,8 @@
  * A pod that is evaluated twice, by `decideSize` alone and with quiet evaluations: both come to the same state, and what
  * a quiet evaluation has not decided can be replayed.
  */
-import { assert, assertEquals, assertThrows } from "#assert";
-import type { SizeInput, SizeOutcome } from "../../lib/model/decision.ts";
+import { assertEquals, assertThrows } from "#assert";
+import type { ContainerDecision, SizeInput, SizeOutcome } from "../../lib/model/decision.ts";
 import { type FlatState, flattenState, toPodState } from "../../lib/model/flat_state.ts";
 import { NEW_POD_STATE, type PodState } from "../../lib/model/state.ts";
 import { isDeepEqual } from "../../lib/units/equality.ts";
@@ -11,11 +11,13 @@ import { decideSize } from "../../lib/vertical/decide.ts";
 import { findScaleUpLimit } from "../../lib/vertical/outcome.ts";
 import type { Step } from "../../lib/vertical/quiet/step.ts";
 import { UsageTable } from "../../lib/usage/rows.ts";
-import { findVerdict, type HeldVerdict } from "../../lib/vertical/quiet/verdict.ts";
+import { type DecidedPod, findVerdict, type HeldVerdict } from "../../lib/vertical/quiet/verdict.ts";
 
 export class QuietTwin {
   /** Evaluations that were quiet, and those by reason of the verdict that held; "" = none was due. */
   readonly quiet = new Map<string, number>();
+  /** Quiet evaluations with a streak that was not full, which a verdict without replay allows. */
+  shortStreaks = 0;
   evaluations = 0;
   state: PodState = NEW_POD_STATE;
   #flat: FlatState | null = null;
@@ -31,23 +33,33 @@ export class QuietTwin {
     const outcome = decideSize(before, input);
     this.state = outcome.state;
     this.evaluations++;
+    this.#evaluateLean({ before, input, outcome });
     if (this.#verdict !== null && this.#advance(this.#verdict, input)) {
-      this.#advanceLean(input, this.#verdict);
       this.#compare(this.#verdict, { before, input, outcome });
       return outcome;
     }
     this.#flat = flattenState(outcome.state, this.#flat);
     this.#verdict = findVerdict({ before, input, outcome }, this.#flat);
-    this.#leanFlat = flattenState(outcome.state, this.#leanFlat);
-    this.#leanVerdict = findVerdict({ before, input, outcome }, this.#leanFlat, { canReplay: false });
     return outcome;
   }
 
-  #advanceLean(input: SizeInput, { decisions }: HeldVerdict): void {
+  #evaluateLean({ before, input, outcome }: DecidedPod): void {
     const verdict = this.#leanVerdict;
-    assert(verdict !== null && this.#advance(verdict, input));
-    assertSame(this.#leanFlat, this.#flat);
-    assertSame(verdict.decisions, decisions);
+    if (verdict === null || this.#leanFlat === null || !this.#advance(verdict, input)) {
+      this.#leanFlat = flattenState(outcome.state, this.#leanFlat);
+      this.#leanVerdict = findVerdict({ before, input, outcome }, this.#leanFlat, { canReplay: false });
+      return;
+    }
+    assertSame(toPodState(this.#leanFlat), outcome.state);
+    assertEquals(toReported(outcome), UNREPORTED);
+    const toShort = (one: ContainerDecision) => {
+      const verdict = toVerdict(one);
+      return verdict.reason === "StreakShort" ? { ...verdict, reason: "InBand" } : verdict;
+    };
+    const { decisions } = outcome;
+    if (decisions.some(({ decision }) => decision.reason === "StreakShort")) this.shortStreaks++;
+    assertEquals(decisions.map(toShort), verdict.decisions.map(toVerdict));
+    assertEquals(decisions.map((one) => one.isNewSample), verdict.decisions.map((one) => verdict.isNewSample(one)));
     assertThrows(() => verdict.replay());
     assertThrows(() => verdict.replayDecided());
   }
@@ -69,20 +81,11 @@ export class QuietTwin {
     return isQuiet;
   }
 
-  #compare(
-    verdict: HeldVerdict,
-    { before, input, outcome }: { before: PodState; input: SizeInput; outcome: SizeOutcome },
-  ): void {
+  #compare(verdict: HeldVerdict, { before, input, outcome }: DecidedPod): void {
     if (this.#flat === null) throw new Error("unreachable");
     assertSame(toPodState(this.#flat), outcome.state);
-    const { request, notices, scaled, enacted, implausible, decisions } = outcome;
-    assertEquals({ request, notices, scaled, enacted, implausible }, {
-      request: null,
-      notices: [],
-      scaled: null,
-      enacted: null,
-      implausible: 0,
-    });
+    const { decisions } = outcome;
+    assertEquals(toReported(outcome), UNREPORTED);
     const known = verdict.decisions;
     assertEquals(decisions.map(toVerdict), known.map(toVerdict));
     assertEquals(decisions.map((one) => one.wanted), known.map((one) => verdict.findWanted(one)));
@@ -100,6 +103,13 @@ export class QuietTwin {
     this.quiet.set(reasons, (this.quiet.get(reasons) ?? 0) + 1);
   }
 }
+
+/** What of an outcome is reported. */
+function toReported({ request, notices, scaled, enacted, implausible }: SizeOutcome) {
+  return { request, notices, scaled, enacted, implausible };
+}
+
+const UNREPORTED = { request: null, notices: [], scaled: null, enacted: null, implausible: 0 };
 
 /** The reason, and of a cooldown the direction. */
 function toReason(decision: SizeOutcome["decisions"][number]["decision"]): string {

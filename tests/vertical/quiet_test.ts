@@ -321,16 +321,19 @@ function assertMany(counts: ReadonlyMap<string, number>, least: Readonly<Record<
 
 Deno.test("a quiet evaluation comes to the state and the verdict of decideSize(), on any course (C36, L15)", () => {
   const counts = new Map<string, number>();
+  let shortStreaks = 0;
   for (let seed = 1; seed <= 250; seed++) {
     const course = new Course(seed);
     try {
       addCounts(counts, course.run(240));
+      shortStreaks += course.twin.shortStreaks;
     } catch (error) {
       throw new Error(`Course ${seed}, evaluation ${course.twin.evaluations}`, { cause: error });
     }
   }
   assertMany(counts, { InBand: 8_000, AtBound: 8_000, ScaleDownWindow: 2_500, AtTarget: 600, "": 120 });
   assertMany(counts, { "Cooldown:scaleDown": 400, "Cooldown:scaleUp": 250 });
+  assert(shortStreaks >= 400, `${shortStreaks} quiet evaluations of a short streak`);
 });
 
 Deno.test("a quiet evaluation follows headroom while a scale-up waits for its cooldown (C36)", () => {

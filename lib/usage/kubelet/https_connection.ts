@@ -128,7 +128,8 @@ export class HttpsConnections implements Disposable {
     if (this.#closing.signal.aborted || this.#idle.has(origin)) return connection[Symbol.dispose]();
     const ahead = readAhead(connection);
     this.#idle.set(origin, { connection, ahead, sinceMs: this.#options.clock.monotonic() });
-    void ahead.bytes.catch(() => null).then(() => this.#endIdle(origin, connection));
+    const end = () => this.#endIdle(origin, connection);
+    void ahead.bytes.then(end, end);
     if (!this.#isSweeping) void this.#sweep();
   }
 

@@ -8,7 +8,7 @@ import { type Autoscaler, computeSilenceMs, SILENCE_MS } from "../../model/autos
 import type { NodeCapacity, SizeInput } from "../../model/decision.ts";
 import { FLAT, FLAT_ANCHOR, FLAT_SAMPLE, type FlatView, toPressure } from "../../model/flat_state.ts";
 import { type ContainerFacts, getActualSize, type PodFacts } from "../../model/pod.ts";
-import type { ContainerState } from "../../model/state.ts";
+import type { AutoscalerView, ContainerState } from "../../model/state.ts";
 import {
   copyRow,
   getNumber,
@@ -78,6 +78,8 @@ export interface Step {
   workingSetBytes: number;
   usageBytes: number;
   podUsageBytes: number;
+  /** The streaks after it; `null` = those of before, but for what a verdict counts. */
+  streaks: AutoscalerView["streaks"] | null;
   /** The container's row, then that of the pod's CPU. */
   readonly rows: Float64Array;
 }
@@ -95,6 +97,7 @@ export function newStep(): Step {
     workingSetBytes: 0,
     usageBytes: 0,
     podUsageBytes: 0,
+    streaks: null,
     rows: new Float64Array(2 * ROW_LENGTH),
   };
 }
@@ -115,6 +118,7 @@ export function takeStep(one: SampledContainer, step: Step, next: QuietInput): b
   const countsFrom = one.containerState.countsFrom + clockOffsetMs;
   step.kind = "nothing";
   step.movesPodCpu = false;
+  step.streaks = null;
   if (!sampleContainer(one, step, next)) return false;
   if (one.runsAlone && hasPodCpu(usage) && !samplePodCpu(one, step, next)) return false;
   if (step.kind !== "nothing") {

@@ -31,18 +31,21 @@ import {
   type AutoscalerView,
   type ContainerState,
   findContainerState,
+  isStreakFull,
   NEW_POD_STATE,
   NO_SHORTAGE,
+  NO_STREAKS,
   type PodState,
 } from "../../model/state.ts";
 import type { ResourceField } from "../../units/resources.ts";
-import { findNumber } from "../../units/usage_rows.ts";
+import { findNumber, getNumber } from "../../units/usage_rows.ts";
 import { decideSize } from "../decide.ts";
 import { computeFieldCooldownEnd } from "../gates/gates.ts";
 import { MIN_LIMITED_SAMPLES } from "../outcome.ts";
 import { isNearLimit } from "../pressure.ts";
 import { wantsSiblings } from "../proposals.ts";
 import { fillsLimit, isOnlyRunning } from "../samples.ts";
+import { nextUnsaturatedStreaks } from "../streaks.ts";
 import { findWindowWait } from "../windows.ts";
 import {
   type Band,
@@ -73,18 +76,22 @@ export function findVerdict(decided: DecidedPod, flat: FlatState, options: Verdi
   const { input: { contenders }, outcome: { decisions, state } } = decided;
   if (decisions.length !== contenders.length || !decisions.every(isHolding) || !isCalm(decided)) return null;
   const views: HeldView[] = [];
+  const { canReplay = true } = options;
   for (const autoscaler of contenders) {
-    const view = findHeldView(autoscaler, decided, flat);
+    const view = findHeldView(autoscaler, decided, { flat, canReplay });
     if (view === null || views.some(({ container }) => container === view.container)) return null;
     views.push(view);
   }
   return Object.keys(state.containers).length === views.length
-    ? new HeldVerdict(decided, flat, { ...options, views })
+    ? new HeldVerdict(decided, flat, { canReplay, views })
     : null;
 }
 
 interface VerdictOptions {
-  /** Whether somebody may ask for `replay`; true by default. It needs the last reading and the state before it. */
+  /**
+   * Whether somebody may ask for `replay`; true by default. It needs the last reading and the state before it. Without
+   * it the verdict InBand also holds while usage is outside of the band for fewer samples than a streak needs.
+   */
   readonly canReplay?: boolean;
 }
 
@@ -109,7 +116,7 @@ export class HeldVerdict {
   constructor(
     { input, outcome }: DecidedPod,
     flat: FlatState,
-    { views, canReplay = true }: VerdictOptions & { readonly views: readonly HeldView[] },
+    { views, canReplay }: Required<VerdictOptions> & { readonly views: readonly HeldView[] },
   ) {
     this.decided = {
       before: NEW_POD_STATE,
@@ -129,7 +136,10 @@ export class HeldVerdict {
     return this.#flat.at;
   }
 
-  /** The decisions of the last quiet evaluation are these, but for numbers in their texts. None: no container was due. */
+  /**
+   * The decisions of the last quiet evaluation are these, but for numbers in their texts. None: no container was due. If
+   * the verdict cannot be replayed, StreakShort counts as InBand: both change nothing, and are reported alike.
+   */
   get decisions(): readonly ContainerDecision[] {
     return this.#hasDecisions ? this.decided.outcome.decisions : NO_DECISIONS;
   }
@@ -166,6 +176,7 @@ export class HeldVerdict {
       if (step === undefined) continue;
       one.isNewSample = step.kind !== "nothing";
       writeStep(one, step, now);
+      if (step.streaks !== null) one.view.streaks = step.streaks;
       if (one.isNewSample) writeCounts(one, step);
     }
   }
@@ -263,6 +274,8 @@ interface HeldView extends SampledContainer {
   /** CPU was at its limit, and was at it or throttled. */
   readonly isFull: boolean;
   readonly isSaturated: boolean;
+  /** Streaks that are not full may begin and end under the verdict. */
+  readonly allowsStreaks: boolean;
   /** The last quiet evaluation had new usage. */
   isNewSample: boolean;
 }
@@ -287,7 +300,11 @@ function isCalm({ input, outcome }: DecidedPod): boolean {
   return !wantsSiblings(pod, contenders, now + wallAheadMs);
 }
 
-function findHeldView(autoscaler: Autoscaler, decided: DecidedPod, flat: FlatState): HeldView | null {
+function findHeldView(
+  autoscaler: Autoscaler,
+  decided: DecidedPod,
+  { flat, canReplay }: Required<VerdictOptions> & { readonly flat: FlatState },
+): HeldView | null {
   const { before, input: { now, pod }, outcome: { state, decisions } } = decided;
   const { key, uid, containerName } = autoscaler;
   const [view, flatView] = [state.views[key], flat.views[key]];
@@ -315,6 +332,7 @@ function findHeldView(autoscaler: Autoscaler, decided: DecidedPod, flat: FlatSta
   // A field that need not wait may be held by the size of one that waits.
   if (rising.some(({ rule }) => computeFieldCooldownEnd(containerState, rule, "up") <= now)) return null;
   for (const field of rising) field.amount = field.decidedAmount = decision.wanted?.[field.rule.key] ?? NaN;
+  const counted = fields.filter(({ isWanted, rule }) => isWanted || rule.down.percentile !== null);
   const ends = wanted.map((one) => computeUntil(one, { now, view, container, containerState, state }));
   const held: HeldView = {
     autoscaler,
@@ -326,11 +344,12 @@ function findHeldView(autoscaler: Autoscaler, decided: DecidedPod, flat: FlatSta
     cpu: computeBand(fields, "cpu"),
     memory: computeBand(fields, "memory"),
     killedAtBytes: hasFloor ? killFloor.bytes / KILL_FACTOR : Infinity,
-    fields: fields.filter(({ isWanted, rule }) => isWanted || rule.down.percentile !== null),
+    fields: counted,
     heldUp,
     rising,
     isFull: fillsLimit(view.sampling.sample?.cpuMillicores ?? 0, getActualSize(container)["cpu.limits"]),
     isSaturated: view.sampling.sample?.isSaturated === true,
+    allowsStreaks: !canReplay && counted.length === 0,
     isNewSample: false,
   };
   // A sample of CPU alone keeps the memory of the one before.
@@ -411,17 +430,36 @@ function keepsVerdict(one: HeldView, step: Step, now: number): boolean {
   if (step.kind === "nothing") return true;
   const { cpuMillicores, demandMillicores, workingSetBytes } = step;
   const isFull = fillsLimit(cpuMillicores, getActualSize(container)["cpu.limits"]);
-  if (step.isSaturated !== one.isSaturated || isFull !== one.isFull || !isInBand(one.cpu, demandMillicores)) {
-    return false;
-  }
+  if (step.isSaturated !== one.isSaturated || isFull !== one.isFull) return false;
   const hasMemory = step.kind === "sample";
-  if (hasMemory && !(isInBand(one.memory, workingSetBytes) && isBelowMemoryLimits(one, workingSetBytes))) return false;
+  if (hasMemory && !isBelowMemoryLimits(one, workingSetBytes)) return false;
+  const isInside = isInBand(one.cpu, demandMillicores) && (!hasMemory || isInBand(one.memory, workingSetBytes));
+  if (one.allowsStreaks && (!isInside || view.streaks !== NO_STREAKS)) return keepsStreaksShort(one, step);
+  if (!isInside) return false;
   for (const field of one.fields) {
     const isMemory = field.rule.resource === "memory";
     if (isMemory && !hasMemory) continue;
     if (!keepsField(field, view, { at: now, usage: isMemory ? workingSetBytes : demandMillicores })) return false;
   }
   return true;
+}
+
+/** Sets the streaks after the step. Returns false if one of them is full. */
+function keepsStreaksShort({ autoscaler, container, view }: HeldView, step: Step): boolean {
+  const { kind, demandMillicores, workingSetBytes, isSaturated } = step;
+  if (isSaturated) return false;
+  // The pod's counter has no memory.
+  const last = getNumber(view.sampling.numbers, FLAT.sample + FLAT_SAMPLE.usageBytes);
+  const usageBytes = toNullable(kind === "sample" ? step.usageBytes : last);
+  const used = { demandMillicores, workingSetBytes, usageBytes, actual: getActualSize(container) };
+  const streaks = nextUnsaturatedStreaks(autoscaler.sides, view.streaks, { ...used, isCpuAlone: kind === "podCpu" });
+  if (autoscaler.sides.some((rule) => isStreakFull(rule, streaks))) return false;
+  step.streaks = streaks;
+  return true;
+}
+
+function toNullable(amount: number): number | null {
+  return Number.isNaN(amount) ? null : amount;
 }
 
 /** Writes what a new sample adds to the streaks, and to the counts of samples in a row. As `nextStreaks` and others. */
