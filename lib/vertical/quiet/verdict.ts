@@ -371,10 +371,13 @@ function isSettled(
   return endings.every((one) => now - one.at > ENDINGS_MS);
 }
 
-/** Returns whether all windows are of rules that there are. Those of others end with the next sample. */
+/** Returns whether all windows are as their rules say. Those of others end, or change, with the next sample. */
 function hasOwnWindows({ sides }: Autoscaler, { evidence }: AutoscalerView): boolean {
-  return Object.keys(evidence.sides).every((key) =>
-    sides.some((rule) => rule.key === key && (rule.down.windowMs > 0 || rule.down.percentile !== null))
+  return Object.entries(evidence.sides).every(([key, side]) =>
+    sides.some(({ key: own, down: { windowMs, percentile } }) => {
+      if (own !== key) return false;
+      return side.kind === "peaks" ? percentile === null && side.windowMs === windowMs : percentile !== null;
+    })
   );
 }
 
