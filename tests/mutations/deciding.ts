@@ -231,7 +231,8 @@ export const DECIDING: Mutations = {
       in: "nextUnsaturatedStreaks",
       find: 'resource === "cpu" || !isCpuAlone',
       replace: 'resource === "cpu" || !isCpuAlone || (streak = undefined)',
-      test: "a quiet evaluation comes to the state and the verdict of decideSize(), on any course (C36, L15)",
+      test:
+        "nextUnsaturatedStreaks() counts as nextStreaks(), and a sample of CPU alone leaves streaks of memory (C36)",
     },
     {
       breaks: "keeps a streak that has ended",

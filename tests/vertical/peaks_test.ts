@@ -98,7 +98,8 @@ Deno.test("writeEvidence() writes what nextEvidence() returns, and findNextEvide
       /** Rarely others. */
       rules: fc.nat(60).map((drawn) => RULES[drawn] ?? null),
     }),
-    { minLength: 1, maxLength: 120 },
+    // By default an array has some ten items.
+    { minLength: 1, maxLength: 120, size: "max" },
   );
   fc.assert(fc.property(samples, (drawn) => {
     let evidence: Evidence = NO_EVIDENCE;

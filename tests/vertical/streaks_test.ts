@@ -1,10 +1,16 @@
 /**
  * One sample against the thresholds, and streaks, one step at a time.
- * Clauses: C30, C31, C46.
+ * Clauses: C30, C31, C36, C46.
  */
 import { assertEquals } from "#assert";
 import { type AutoscalerView, NO_EVIDENCE } from "../../lib/model/state.ts";
-import { compareWithThresholds, findUsage, isSampleCounted, nextStreaks } from "../../lib/vertical/streaks.ts";
+import {
+  compareWithThresholds,
+  findUsage,
+  isSampleCounted,
+  nextStreaks,
+  nextUnsaturatedStreaks,
+} from "../../lib/vertical/streaks.ts";
 import { findBaseline } from "../../lib/model/autoscaler.ts";
 import { MI, resources, sample, side, SIZE, START } from "../support/builders.ts";
 
@@ -111,4 +117,21 @@ Deno.test("isSampleCounted() wants half of the interval after the new size came 
   const one = sample({ from: START, at: START + 10_000 });
   assertEquals(isSampleCounted(one, START + 5000), true);
   assertEquals(isSampleCounted(one, START + 5001), false);
+});
+
+Deno.test("nextUnsaturatedStreaks() counts as nextStreaks(), and a sample of CPU alone leaves streaks of memory (C36)", () => {
+  const rules = [side("cpu.requests"), side("memory.requests")];
+  const actual = resources({ "cpu.requests": 100, "memory.requests": 100 * MI });
+  const usages = [[90, 90], [95, 99], [50, 85], [10, 50], [90, 10], [50, 50]] as const;
+  let streaks: AutoscalerView["streaks"] = {};
+  for (const [cpu, memory] of usages) {
+    const one = sample({ demandMillicores: cpu, workingSetBytes: memory * MI });
+    const numbers = { ...one, actual };
+    const ofCpu = nextUnsaturatedStreaks(rules, streaks, { ...numbers, workingSetBytes: 0, isCpuAlone: true });
+    assertEquals(ofCpu["memory.requests"], streaks["memory.requests"]);
+    const next = nextStreaks(rules, streaks, { sample: one, actual, evidence: NO_EVIDENCE });
+    assertEquals(ofCpu["cpu.requests"], next["cpu.requests"]);
+    assertEquals(nextUnsaturatedStreaks(rules, streaks, { ...numbers, isCpuAlone: false }), next);
+    streaks = next;
+  }
 });
