@@ -152,33 +152,15 @@ export function nextStreaks(
   return next ?? NO_STREAKS;
 }
 
-/**
- * Returns the streaks after one more sample that no limit held back, in numbers. `isCpuAlone`: it is of the pod's own
- * counter, so that streaks of memory stay.
- */
-export function nextUnsaturatedStreaks(
-  rules: readonly FieldPolicy[],
+/** Returns the streaks of the autoscaler after a sample that counts. One of CPU alone leaves those of memory. */
+export function nextStreaksOfSample(
+  autoscaler: Autoscaler,
   before: AutoscalerView["streaks"],
-  { demandMillicores, workingSetBytes, usageBytes, actual, isCpuAlone }:
-    & Pick<Sample, "demandMillicores" | "workingSetBytes" | "usageBytes">
-    & { readonly actual: Resources; readonly isCpuAlone: boolean },
+  { isCpuAlone, ...taken }: StreakContext & { readonly isCpuAlone: boolean },
 ): AutoscalerView["streaks"] {
-  let next: Partial<Record<ResourceField, Streak>> | null = null;
-  for (const rule of rules) {
-    const { key, resource } = rule;
-    let streak = before[key];
-    if (resource === "cpu" || !isCpuAlone) {
-      const usage = resource === "cpu" ? demandMillicores : workingSetBytes;
-      const baseline = findBaseline(rule, actual);
-      const direction = baseline === null ? null : compareWithThresholds(rule, usage, baseline);
-      const used = { usage, usageBytes, isSaturated: false };
-      if (direction === null) streak = undefined;
-      else if (streak?.direction === direction) streak = nextStreak(streak, rule, used);
-      else streak = newStreak(direction, used);
-    }
-    if (streak !== undefined) (next ??= {})[key] = streak;
-  }
-  return next ?? NO_STREAKS;
+  return isCpuAlone
+    ? { ...keepMemoryStreaks(before), ...nextStreaks(listCpuFields(autoscaler), before, taken) }
+    : nextStreaks(autoscaler.sides, before, taken);
 }
 
 /** Returns whether at least half of the sample's interval is after `from`, both in the source's clock. Clauses: C31. */
@@ -407,9 +389,7 @@ function countSample(
   // A sample from before the new size was in force does not count; a reset starts at 0 and always counts.
   const isOfSize = isSampleCounted(sample, countsFrom + offsetMs);
   const streaks = isOfSize
-    ? isWitness
-      ? { ...keepMemoryStreaks(view.streaks), ...nextStreaks(listCpuFields(autoscaler), view.streaks, taken) }
-      : nextStreaks(autoscaler.sides, view.streaks, taken)
+    ? nextStreaksOfSample(autoscaler, view.streaks, { ...taken, isCpuAlone: isWitness })
     : addEarlyScaleUps(view.streaks, autoscaler, taken);
   const shortage = nextAtLimitCounts(view.shortage, {
     sample,

@@ -5,8 +5,8 @@
  * or another size does not clear it.
  */
 import { type FieldPolicy, findBaseline, type Percentile } from "../model/autoscaler.ts";
-import { type ContainerFacts, getActualSize } from "../model/pod.ts";
 import { type FlatEvidence, type FlatPeaks, flattenPeaks, type FlatView, toPeaks } from "../model/flat_state.ts";
+import { type ContainerFacts, getActualSize } from "../model/pod.ts";
 import { formatFieldAmount } from "../model/resize_request.ts";
 import {
   type AutoscalerView,
@@ -104,21 +104,11 @@ export function nextPeaks(
   windowMs: number,
   { at, usage }: { at: number; usage: number },
 ): Peaks {
-  const bucket = toWindowBucket(at, windowMs);
-  const known = before === undefined
-    ? []
-    : before.windowMs === windowMs
-    ? before.pairs
-    : toOtherWindow(before, windowMs);
-  let [from, to] = [0, 0];
-  while (to < known.length && (known[to + 1] ?? 0) > usage) to += 2;
-  while (from < to && (known[from] ?? 0) < bucket - WINDOW_BUCKETS) from += 2;
-  // The newest bucket may have a higher peak already.
-  const isHigher = from === to || known[to - 2] !== bucket;
-  if (before !== undefined && known === before.pairs && to === known.length && !isHigher) return before;
-  const kept = known.slice(from, to);
-  // push() would leave room for 16 more numbers, and this array is kept for each pod.
-  return { kind: "peaks", windowMs, pairs: isHigher ? kept.concat([bucket, usage]) : kept };
+  const isSameWindow = before?.windowMs === windowMs;
+  const pairs = before === undefined ? [] : isSameWindow ? before.pairs : toOtherWindow(before, windowMs);
+  const peaks = flattenPeaks({ kind: "peaks", windowMs, pairs });
+  const hasChanged = addToPeaks(peaks, toWindowBucket(at, windowMs), usage);
+  return isSameWindow && !hasChanged ? before : toPeaks(peaks);
 }
 
 /** Returns the highest usage within the window; `null` when there was none. */
@@ -238,20 +228,23 @@ function writeSide(
   return next.kind === "peaks" ? flattenPeaks(next) : next;
 }
 
-/** As `nextPeaks` for the same window. */
-function addToPeaks(peaks: FlatPeaks, bucket: number, usage: number): void {
+/** Adds a usage of the newest bucket. Returns whether the peaks have changed. */
+function addToPeaks(peaks: FlatPeaks, bucket: number, usage: number): boolean {
   const { pairs } = peaks;
   let [from, to] = [0, 0];
   while (to < peaks.used && getNumber(pairs, to + 1) > usage) to += 2;
   while (from < to && getNumber(pairs, from) < bucket - WINDOW_BUCKETS) from += 2;
   if (from > 0) pairs.copyWithin(0, from, to);
+  // The newest bucket may have a higher peak already.
   const isHigher = from === to || getNumber(pairs, to - from - 2) !== bucket;
+  const hasChanged = isHigher || to - from < peaks.used;
   peaks.used = to - from;
-  if (!isHigher) return;
+  if (!isHigher) return hasChanged;
   if (peaks.used + 2 > pairs.length) peaks.pairs = pairs.slice(0, peaks.used).concat(ROOM);
   peaks.pairs[peaks.used] = bucket;
   peaks.pairs[peaks.used + 1] = usage;
   peaks.used += 2;
+  return hasChanged;
 }
 
 /** Two more pairs. push() would make room for 16 more numbers in an array of each pod. */

@@ -228,11 +228,10 @@ export const DECIDING: Mutations = {
     },
     {
       breaks: "ends streaks of memory with a sample of CPU alone",
-      in: "nextUnsaturatedStreaks",
-      find: 'resource === "cpu" || !isCpuAlone',
-      replace: 'resource === "cpu" || !isCpuAlone || (streak = undefined)',
-      test:
-        "nextUnsaturatedStreaks() counts as nextStreaks(), and a sample of CPU alone leaves streaks of memory (C36)",
+      in: "nextStreaksOfSample",
+      find: "...keepMemoryStreaks(before), ",
+      replace: "",
+      test: "nextStreaksOfSample() counts as nextStreaks(), and a sample of CPU alone leaves streaks of memory (C36)",
     },
     {
       breaks: "keeps a streak that has ended",

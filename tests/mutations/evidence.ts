@@ -36,9 +36,9 @@ export const EVIDENCE: Mutations = {
     },
     {
       breaks: "keeps the newest of a thirtieth",
-      in: "nextPeaks",
-      find: "(known[to + 1] ?? 0) > usage",
-      replace: "(known[to + 1] ?? 0) > usage && known[to] !== bucket",
+      in: "addToPeaks",
+      find: "getNumber(pairs, to + 1) > usage",
+      replace: "getNumber(pairs, to + 1) > usage && pairs[to] !== bucket",
       test: "nextPeaks() keeps the higher of two in one thirtieth (L2)",
     },
     {

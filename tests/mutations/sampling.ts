@@ -108,9 +108,9 @@ export const SAMPLING: Mutations = {
     {
       breaks: "ends the streaks while the container is not ready",
       in: "countSample",
-      find: "nextStreaks(autoscaler.sides, view.streaks, taken)",
+      find: "nextStreaksOfSample(autoscaler, view.streaks, {",
       replace:
-        "nextStreaks(autoscaler.sides, findContainerState(state, view.container)?.readySince === null ? NO_STREAKS : view.streaks, taken)",
+        "nextStreaksOfSample(autoscaler, findContainerState(state, view.container)?.readySince === null ? NO_STREAKS : view.streaks, {",
       test: "decideSize() samples on while the container is not ready (C23)",
     },
   ],

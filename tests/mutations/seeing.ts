@@ -19,9 +19,9 @@ export const SEEING: Mutations = {
     },
     {
       breaks: "counts memory again with the pod's CPU",
-      in: "countSample",
-      find: "nextStreaks(listCpuFields(autoscaler), view.streaks, taken)",
-      replace: "nextStreaks(autoscaler.sides, view.streaks, taken)",
+      in: "nextStreaksOfSample",
+      find: "nextStreaks(listCpuFields(autoscaler), before, taken)",
+      replace: "nextStreaks(autoscaler.sides, before, taken)",
       test: "decideSize() acts on the pod's counter before the container's is read again (L60)",
     },
     {

@@ -9,10 +9,10 @@ import {
   findUsage,
   isSampleCounted,
   nextStreaks,
-  nextUnsaturatedStreaks,
+  nextStreaksOfSample,
 } from "../../lib/vertical/streaks.ts";
 import { findBaseline } from "../../lib/model/autoscaler.ts";
-import { MI, resources, sample, side, SIZE, START } from "../support/builders.ts";
+import { MI, policy, resources, sample, side, SIZE, START } from "../support/builders.ts";
 
 const LINES: readonly [string, number, "up" | "down" | null][] = [
   ["up above the upper threshold", 81, "up"],
@@ -119,19 +119,24 @@ Deno.test("isSampleCounted() wants half of the interval after the new size came 
   assertEquals(isSampleCounted(one, START + 5001), false);
 });
 
-Deno.test("nextUnsaturatedStreaks() counts as nextStreaks(), and a sample of CPU alone leaves streaks of memory (C36)", () => {
+Deno.test("nextStreaksOfSample() counts as nextStreaks(), and a sample of CPU alone leaves streaks of memory (C36)", () => {
   const rules = [side("cpu.requests"), side("memory.requests")];
+  const autoscaler = policy({ sides: rules });
   const actual = resources({ "cpu.requests": 100, "memory.requests": 100 * MI });
   const usages = [[90, 90], [95, 99], [50, 85], [10, 50], [90, 10], [50, 50]] as const;
   let streaks: AutoscalerView["streaks"] = {};
   for (const [cpu, memory] of usages) {
     const one = sample({ demandMillicores: cpu, workingSetBytes: memory * MI });
-    const numbers = { ...one, actual };
-    const ofCpu = nextUnsaturatedStreaks(rules, streaks, { ...numbers, workingSetBytes: 0, isCpuAlone: true });
+    const taken = { sample: one, actual, evidence: NO_EVIDENCE };
+    const ofCpu = nextStreaksOfSample(autoscaler, streaks, {
+      ...taken,
+      sample: { ...one, workingSetBytes: 0 },
+      isCpuAlone: true,
+    });
     assertEquals(ofCpu["memory.requests"], streaks["memory.requests"]);
-    const next = nextStreaks(rules, streaks, { sample: one, actual, evidence: NO_EVIDENCE });
+    const next = nextStreaks(rules, streaks, taken);
     assertEquals(ofCpu["cpu.requests"], next["cpu.requests"]);
-    assertEquals(nextUnsaturatedStreaks(rules, streaks, { ...numbers, isCpuAlone: false }), next);
+    assertEquals(nextStreaksOfSample(autoscaler, streaks, { ...taken, isCpuAlone: false }), next);
     streaks = next;
   }
 });

@@ -197,7 +197,7 @@ export class PodController implements AsyncDisposable {
       steps: this.#steps,
     });
     if (!isQuiet) return false;
-    // One look at the clock for each pod: it costs as much as some of the work. Reporting the pod before counts too.
+    // The clock is read once for each pod, so the time has the report of the pod before in it.
     const endedMs = clock.monotonic();
     const tookMs = endedMs - round.endedMs;
     round.endedMs = endedMs;
@@ -349,7 +349,7 @@ export interface Evaluation {
 /** One evaluation that came to the verdict of the one before it. It is the same object until the verdict ends. */
 export interface QuietEvaluation {
   readonly verdict: HeldVerdict;
-  /** How long it took, in ms. */
+  /** How long it took, and the report of the one before, in ms. */
   readonly tookMs: number;
 }
 

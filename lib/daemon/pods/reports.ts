@@ -422,7 +422,7 @@ function countRefusal(
   if (reason === null || autoscaler === null) return;
   metrics.failed(autoscaler.namespace, reason);
   // A revert of a stuck resize is not a scale action.
-  if (request.action !== "revert" && isKnown(autoscaler)) metrics.blocked({ ...toName(autoscaler), reason });
+  if (request.action !== "revert" && isKnown(autoscaler)) metrics.blocked(toLabels(autoscaler).toBlocked(reason));
 }
 
 function findRefusalReason(answer: Answer): RefusalReason | null {

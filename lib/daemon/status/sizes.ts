@@ -45,7 +45,7 @@ interface WaitingPart extends Waiting {
 export class WaitingContainers {
   /** By pod uid, then by autoscaler and container. A pod may have 160 of them, so none of them is searched for. */
   readonly #parts = new Map<string, Map<string, WaitingPart>>();
-  /** All decisions of a verdict are renewed together, with the first quiet evaluation in which they are due. */
+  /** Verdicts whose decisions are renewed: all together, with the first quiet evaluation in which they are due. */
   readonly #renewed = new WeakSet<HeldVerdict>();
   readonly #findState: (uid: string) => ReadableState | null;
 
@@ -82,8 +82,9 @@ export class WaitingContainers {
   #renew({ verdict }: QuietEvaluation): void {
     const parts = this.#parts.get(verdict.decided.input.pod.uid);
     if (parts === undefined || this.#renewed.has(verdict)) return;
-    for (const decided of verdict.decisions) {
-      this.#renewed.add(verdict);
+    const { decisions } = verdict;
+    if (decisions.length > 0) this.#renewed.add(verdict);
+    for (const decided of decisions) {
       const part = parts.get(toPlace(decided));
       if (part !== undefined) part.renewed = { verdict, decided };
     }

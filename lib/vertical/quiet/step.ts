@@ -8,7 +8,7 @@ import { type Autoscaler, computeSilenceMs, SILENCE_MS } from "../../model/autos
 import type { NodeCapacity, SizeInput } from "../../model/decision.ts";
 import { FLAT, FLAT_ANCHOR, FLAT_SAMPLE, type FlatView, toPressure } from "../../model/flat_state.ts";
 import { type ContainerFacts, getActualSize, type PodFacts } from "../../model/pod.ts";
-import type { AutoscalerView, ContainerState } from "../../model/state.ts";
+import type { AutoscalerView, ContainerState, Sample } from "../../model/state.ts";
 import {
   copyRow,
   getNumber,
@@ -132,6 +132,29 @@ export function takeStep(one: SampledContainer, step: Step, next: QuietInput): b
     return false;
   }
   return now - Math.max(newAt, Math.min((one.container.runningAt ?? now) - wallAheadMs, now)) < silenceMs;
+}
+
+/** Returns the step as a sample. The pod's counter has no memory, which is that of the sample before. */
+export function toSample(step: Step, { sampling: { numbers } }: FlatView, now: number): Sample {
+  const { at, from, cpuMillicores, isSaturated, demandMillicores } = step;
+  const before = (field: number) => getNumber(numbers, FLAT.sample + field);
+  const isOfAll = step.kind === "sample";
+  return {
+    at,
+    from,
+    seenAt: now,
+    cpuMillicores,
+    heldBack: toAmount(step.heldBack),
+    isSaturated,
+    demandMillicores,
+    workingSetBytes: isOfAll ? step.workingSetBytes : before(FLAT_SAMPLE.workingSetBytes),
+    usageBytes: toAmount(isOfAll ? step.usageBytes : before(FLAT_SAMPLE.usageBytes)),
+    podUsageBytes: toAmount(isOfAll ? step.podUsageBytes : before(FLAT_SAMPLE.podUsageBytes)),
+  };
+}
+
+function toAmount(number: number): number | null {
+  return Number.isNaN(number) ? null : number;
 }
 
 /** Writes the step into the flat view, but for what a verdict counts. */

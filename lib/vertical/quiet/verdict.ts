@@ -33,19 +33,20 @@ import {
   findContainerState,
   isStreakFull,
   NEW_POD_STATE,
+  NO_EVIDENCE,
   NO_SHORTAGE,
   NO_STREAKS,
   type PodState,
 } from "../../model/state.ts";
 import type { ResourceField } from "../../units/resources.ts";
-import { findNumber, getNumber } from "../../units/usage_rows.ts";
+import { findNumber } from "../../units/usage_rows.ts";
 import { decideSize } from "../decide.ts";
 import { computeFieldCooldownEnd } from "../gates/gates.ts";
 import { MIN_LIMITED_SAMPLES } from "../outcome.ts";
 import { isNearLimit } from "../pressure.ts";
 import { wantsSiblings } from "../proposals.ts";
 import { fillsLimit, isOnlyRunning } from "../samples.ts";
-import { nextUnsaturatedStreaks } from "../streaks.ts";
+import { nextStreaksOfSample } from "../streaks.ts";
 import { findWindowWait } from "../windows.ts";
 import {
   type Band,
@@ -59,7 +60,16 @@ import {
   listFields,
 } from "./fields.ts";
 import { KeptReading } from "./kept_reading.ts";
-import { isDue, newStep, type QuietInput, type SampledContainer, type Step, takeStep, writeStep } from "./step.ts";
+import {
+  isDue,
+  newStep,
+  type QuietInput,
+  type SampledContainer,
+  type Step,
+  takeStep,
+  toSample,
+  writeStep,
+} from "./step.ts";
 
 /** One evaluation by `decideSize`. */
 export interface DecidedPod {
@@ -437,7 +447,7 @@ function keepsVerdict(one: HeldView, step: Step, now: number): boolean {
   const hasMemory = step.kind === "sample";
   if (hasMemory && !isBelowMemoryLimits(one, workingSetBytes)) return false;
   const isInside = isInBand(one.cpu, demandMillicores) && (!hasMemory || isInBand(one.memory, workingSetBytes));
-  if (one.allowsStreaks && (!isInside || view.streaks !== NO_STREAKS)) return keepsStreaksShort(one, step);
+  if (one.allowsStreaks && (!isInside || view.streaks !== NO_STREAKS)) return keepsStreaksShort(one, step, now);
   if (!isInside) return false;
   for (const field of one.fields) {
     const isMemory = field.rule.resource === "memory";
@@ -448,21 +458,18 @@ function keepsVerdict(one: HeldView, step: Step, now: number): boolean {
 }
 
 /** Sets the streaks after the step. Returns false if one of them is full. */
-function keepsStreaksShort({ autoscaler, container, view }: HeldView, step: Step): boolean {
-  const { kind, demandMillicores, workingSetBytes, isSaturated } = step;
-  if (isSaturated) return false;
-  // The pod's counter has no memory.
-  const last = getNumber(view.sampling.numbers, FLAT.sample + FLAT_SAMPLE.usageBytes);
-  const usageBytes = toNullable(kind === "sample" ? step.usageBytes : last);
-  const used = { demandMillicores, workingSetBytes, usageBytes, actual: getActualSize(container) };
-  const streaks = nextUnsaturatedStreaks(autoscaler.sides, view.streaks, { ...used, isCpuAlone: kind === "podCpu" });
+function keepsStreaksShort({ autoscaler, container, view }: HeldView, step: Step, now: number): boolean {
+  if (step.isSaturated) return false;
+  const streaks = nextStreaksOfSample(autoscaler, view.streaks, {
+    sample: toSample(step, view, now),
+    actual: getActualSize(container),
+    // Only fields with a percentile ask for it.
+    evidence: NO_EVIDENCE,
+    isCpuAlone: step.kind === "podCpu",
+  });
   if (autoscaler.sides.some((rule) => isStreakFull(rule, streaks))) return false;
   step.streaks = streaks;
   return true;
-}
-
-function toNullable(amount: number): number | null {
-  return Number.isNaN(amount) ? null : amount;
 }
 
 /** Writes what a new sample adds to the streaks, and to the counts of samples in a row. As `nextStreaks` and others. */
