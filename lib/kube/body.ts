@@ -38,8 +38,11 @@ interface BytesOptions extends BodyOptions {
   /** For readers that limit how many large bodies are under way. */
   readonly large?: {
     readonly aboveBytes: number;
-    /** Called once, for a body that has this many bytes. The rest is read when it resolves; a rejection ends the read. */
-    readonly admit: () => Promise<void>;
+    /**
+     * Called once, for a body that has this many bytes. The rest is read when it resolves; a rejection ends the read. So
+     * does the signal that it resolves to.
+     */
+    readonly admit: () => Promise<AbortSignal>;
   };
 }
 
@@ -61,17 +64,35 @@ export async function readBytes(answer: Answer, options: BytesOptions): Promise<
     await discard(answer);
     throw tooLarge(options);
   }
-  const { buffers, limitBytes, large } = options;
+  const { buffers, limitBytes, large, signal } = options;
+  const { body } = answer;
   const buffer = buffers?.take() ?? new BodyBuffer();
+  if (body === null) return buffer;
   // One byte beyond the limit is enough to know that the body is too large.
-  const open = () => buffer.free().subarray(0, limitBytes + 1 - buffer.length);
-  for await (const chunk of streamChunks(answer, options, buffers && open)) {
-    const before = buffer.length;
-    buffer.append(chunk);
-    if (buffer.length > limitBytes) throw tooLarge(options);
-    if (large !== undefined && before < large.aboveBytes && buffer.length >= large.aboveBytes) await large.admit();
+  const reader = openReader(body, buffers && (() => buffer.free(limitBytes + 1)));
+  let overdue: AbortSignal | null = null;
+  const cancel = () => void reader.cancel(signal.aborted ? signal.reason : overdue?.reason).catch(() => {});
+  signal.addEventListener("abort", cancel, { once: true });
+  try {
+    while (true) {
+      signal.throwIfAborted();
+      overdue?.throwIfAborted();
+      const { done, value } = await nextChunk(reader, options);
+      signal.throwIfAborted();
+      overdue?.throwIfAborted();
+      const before = buffer.length;
+      // A BYOB read returns its memory at the end of the body too, as an empty chunk.
+      if (value !== undefined) buffer.append(value);
+      if (buffer.length > limitBytes) throw tooLarge(options);
+      if (done) return buffer;
+      if (large === undefined || before >= large.aboveBytes || buffer.length < large.aboveBytes) continue;
+      overdue = await large.admit();
+      overdue.addEventListener("abort", cancel, { once: true });
+    }
+  } finally {
+    signal.removeEventListener("abort", cancel);
+    await reader.cancel().catch(() => {});
   }
-  return buffer;
 }
 
 /**

@@ -41,10 +41,13 @@ export class BodyBuffer {
     return this.#memory;
   }
 
-  /** The free part, never empty, to read into. A BYOB read detaches the memory until `append` gets its chunk. */
-  free(): Uint8Array<ArrayBuffer> {
+  /**
+   * The free part, never empty, to read into: as long as that brings the buffer to `most` bytes at most. A BYOB read
+   * detaches the memory until `append` gets its chunk.
+   */
+  free(most = Infinity): Uint8Array<ArrayBuffer> {
     this.#growTo(this.#length + 1);
-    return new Uint8Array(this.#memory, this.#length);
+    return new Uint8Array(this.#memory, this.#length, Math.min(most, this.#memory.byteLength) - this.#length);
   }
 
   /** Adds a chunk: one that was read into the free part stays where it is, another is copied. */

@@ -68,6 +68,71 @@ export function scaleClock(clock: Clock, speed: number): Clock {
   };
 }
 
+/** Calls `ring` at a time that its owner sets again and again. Alarms that ring at about the same time share a timer. */
+export class Alarm {
+  readonly #clock: AlarmClock;
+  readonly #ring: () => void;
+  /** `null` = it is not set. */
+  #group: AlarmGroup | null = null;
+
+  /** `ring` must not throw. */
+  constructor(clock: AlarmClock, ring: () => void) {
+    this.#clock = clock;
+    this.#ring = ring;
+  }
+
+  /** Sets it to `dueMs`, monotonic: it rings at that time, or up to `withinMs` later. Replaces the time it had. */
+  set(dueMs: number, withinMs = 1): void {
+    this.cancel();
+    const groups = GROUPS.get(this.#clock) ?? new Map<number, AlarmGroup>();
+    GROUPS.set(this.#clock, groups);
+    const atMs = Math.ceil(dueMs / withinMs) * withinMs;
+    let group = groups.get(atMs);
+    if (group === undefined) {
+      groups.set(atMs, group = { atMs, alarms: new Set(), ending: new AbortController() });
+      void this.#wait(group, groups);
+    }
+    group.alarms.add(this);
+    this.#group = group;
+  }
+
+  /** It does not ring before it is set again. The last one of a timer ends the timer. */
+  cancel(): void {
+    const group = this.#group;
+    if (group === null) return;
+    this.#group = null;
+    group.alarms.delete(this);
+    if (group.alarms.size > 0) return;
+    GROUPS.get(this.#clock)?.delete(group.atMs);
+    group.ending.abort();
+  }
+
+  async #wait({ atMs, alarms, ending }: AlarmGroup, groups: Map<number, AlarmGroup>): Promise<void> {
+    try {
+      // A timer drops parts of a millisecond, and would end too early.
+      await this.#clock.sleep(Math.ceil(atMs - this.#clock.monotonic()), ending.signal);
+    } catch {
+      return;
+    }
+    groups.delete(atMs);
+    for (const alarm of alarms) {
+      alarm.#group = null;
+      alarm.#ring();
+    }
+  }
+}
+
+type AlarmClock = Pick<Clock, "monotonic" | "sleep">;
+
+interface AlarmGroup {
+  readonly atMs: number;
+  readonly alarms: Set<Alarm>;
+  readonly ending: AbortController;
+}
+
+/** By the time at which they ring, monotonic ms. */
+const GROUPS = new WeakMap<AlarmClock, Map<number, AlarmGroup>>();
+
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);

@@ -147,12 +147,12 @@ function createComputeQueue(clock: LoopClock): RunQueued {
   const slice = getLoopSlice(clock);
   let isBusy = false;
 
-  async function work(): Promise<void> {
+  async function work(first: () => void): Promise<void> {
     isBusy = true;
-    for (let next = waiting.take(); next !== null; next = waiting.take()) {
+    for (let next: (() => void) | null = first; next !== null; next = waiting.take()?.item ?? null) {
       while (slice.isOver) await slice.turn();
       const startedMs = clock.monotonic();
-      next.item();
+      next();
       // What the answer triggers, such as another request, is part of the work.
       for (let hop = 0; hop < MICROTASKS_PER_JOB; hop++) await SETTLED;
       slice.add(clock.monotonic() - startedMs);
@@ -163,14 +163,15 @@ function createComputeQueue(clock: LoopClock): RunQueued {
 
   return <T>(job: () => T, lane = "") => {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    waiting.add(lane, () => {
+    const run = () => {
       try {
         resolve(job());
       } catch (error) {
         reject(error);
       }
-    });
-    if (!isBusy) void work();
+    };
+    if (isBusy) waiting.add(lane, run);
+    else void work(run);
     return promise;
   };
 }

@@ -4,7 +4,7 @@
  * A helper takes one reading per interval without overlap.
  */
 import type { FailureReason, Reading } from "../api/usage.ts";
-import type { Clock } from "../runtime/clock.ts";
+import { Alarm, type Clock } from "../runtime/clock.ts";
 import type { QosClass } from "../units/resources.ts";
 
 /** The fields of a node that a source needs. */
@@ -70,15 +70,18 @@ export type WatchUsage = (node: UsageNode, options: WatchUsageOptions) => AsyncI
  */
 export async function* readAtInterval<T>(read: () => Promise<T> | T, options: IntervalOptions): AsyncGenerator<T> {
   const { clock, signal, initialDelayMs = 0 } = options;
-  await sleepUntilAborted(initialDelayMs, options);
+  using pause = new Pause(clock, signal);
+  await pause.until(clock.monotonic() + initialDelayMs);
   let dueMs = clock.monotonic();
   while (!signal.aborted) {
     const reading = await read();
     if (signal.aborted) return;
     yield reading;
-    for (let leftMs = 1; leftMs > 0 && !signal.aborted;) {
-      leftMs = dueMs + toIntervalMs(options) - clock.monotonic();
-      if (leftMs > 0) await sleepUntilAborted(leftMs > MAX_FINAL_WAIT_MS ? RECHECK_MS : leftMs, options);
+    while (!signal.aborted) {
+      const nowMs = clock.monotonic();
+      const nextMs = dueMs + toIntervalMs(options);
+      if (nextMs <= nowMs) break;
+      await pause.until(nextMs - nowMs > MAX_FINAL_WAIT_MS ? nowMs + RECHECK_MS : nextMs);
     }
     dueMs += toIntervalMs(options);
     const lateMs = clock.monotonic() - dueMs;
@@ -120,7 +123,33 @@ const RECHECK_MS = 5_000;
 
 const MAX_FINAL_WAIT_MS = 15_000;
 
-function sleepUntilAborted(ms: number, { clock, signal }: IntervalOptions): Promise<void> {
-  // Rejects only when aborted, which every caller checks next.
-  return clock.sleep(ms, signal).catch(() => {});
+/** The waits of one loop. A thousand loops keep few timers: their alarms share them, and each has one listener. */
+class Pause implements Disposable {
+  readonly #signal: AbortSignal;
+  readonly #alarm: Alarm;
+  readonly #end = () => {
+    this.#alarm.cancel();
+    this.#wake();
+  };
+  #wake = () => {};
+
+  constructor(clock: Clock, signal: AbortSignal) {
+    this.#signal = signal;
+    this.#alarm = new Alarm(clock, () => this.#wake());
+    signal.addEventListener("abort", this.#end);
+  }
+
+  /** Resolves at that time, monotonic, or when the signal aborts. */
+  until(dueMs: number): Promise<void> {
+    if (this.#signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+      this.#alarm.set(dueMs);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#signal.removeEventListener("abort", this.#end);
+    this.#end();
+  }
 }

@@ -27,8 +27,8 @@ export const SAMPLING: Mutations = {
     {
       breaks: "polls twice as often",
       in: "readAtInterval",
-      find: "- clock.monotonic",
-      replace: "/ 2 - clock.monotonic",
+      find: "dueMs + toIntervalMs(options)",
+      replace: "dueMs + toIntervalMs(options) / 2",
       test: "pollKubelet() reads tracked pods once per interval, after its first delay (C20)",
     },
   ],

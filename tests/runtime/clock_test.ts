@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "#assert";
-import { type Clock, computeWallAheadMs, systemClock, timeoutError } from "../../lib/runtime/clock.ts";
+import { Alarm, type Clock, computeWallAheadMs, systemClock, timeoutError } from "../../lib/runtime/clock.ts";
 import { settleEventLoop, VIRTUAL_START_AT, VirtualClock } from "../support/virtual_clock.ts";
 
 /** The sanitizers prove "leaves no timer behind" for the real clock: an hour's sleep that leaked would fail its test. */
@@ -124,4 +124,55 @@ Deno.test("VirtualClock.advance() fails rather than hangs on an endless loop of 
 
 Deno.test("a timeout of a fast clock has whole milliseconds in its words", () => {
   assertEquals(timeoutError(10_000 / 60).message, "Timed out after 167 ms");
+});
+
+Deno.test("alarms of about the same time share a timer, and the last one that is cancelled ends it", async () => {
+  const clock = new VirtualClock();
+  const rung: string[] = [];
+  const alarms = ["a", "b", "c"].map((name) => new Alarm(clock, () => rung.push(`${name}@${clock.monotonic()}`)));
+  const [a, b, c] = alarms;
+  a?.set(10.2);
+  b?.set(10.9);
+  c?.set(12);
+  assertEquals(clock.pending, 2);
+  await clock.advance(10);
+  assertEquals(rung, []);
+  await clock.advance(1);
+  assertEquals([rung, clock.pending], [["a@11", "b@11"], 1]);
+  c?.cancel();
+  assertEquals(clock.pending, 0);
+  a?.set(1_010, 100);
+  b?.set(1_090, 100);
+  assertEquals(clock.pending, 1);
+  a?.cancel();
+  assertEquals(clock.pending, 1);
+  // Another time takes the place of the first.
+  b?.set(2_000);
+  await clock.advance(5_000);
+  assertEquals([rung.slice(2), clock.pending], [["b@2000"], 0]);
+});
+
+Deno.test("an alarm may be set again, and others cancelled, while a group of them rings", async () => {
+  const clock = new VirtualClock();
+  const rung: string[] = [];
+  const last = new Alarm(clock, () => rung.push("last"));
+  const first: Alarm = new Alarm(clock, () => {
+    rung.push(`first@${clock.monotonic()}`);
+    last.cancel();
+    if (rung.length < 3) first.set(clock.monotonic() + 5);
+  });
+  first.set(5);
+  last.set(5);
+  await clock.advance(100);
+  assertEquals([rung, clock.pending], [["first@5", "first@10", "first@15"], 0]);
+});
+
+Deno.test("an alarm of the system's clock does not ring before its time", async () => {
+  for (let round = 0; round < 20; round++) {
+    const dueMs = systemClock.monotonic() + 1 + round / 7;
+    const atMs = await new Promise<number>((resolve) => {
+      new Alarm(systemClock, () => resolve(systemClock.monotonic())).set(dueMs);
+    });
+    assert(atMs >= dueMs, `${atMs} is before ${dueMs}`);
+  }
 });

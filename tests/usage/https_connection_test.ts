@@ -167,6 +167,25 @@ Deno.test("HttpsConnections sends what it is given and no more, over one connect
   assertEquals(server.seen, [0, 0, 0].map((connection) => ({ connection, head })));
 });
 
+Deno.test("HttpsConnections sends what is asked now, and not what a kept connection was asked last", async () => {
+  await using server = serve((_, { send }) => send(EMPTY));
+  using client = connections();
+  const first = { authorization: "Bearer 1" };
+  const asked = [
+    { path: "/a", headers: first },
+    { path: "/a", headers: first },
+    { path: "/b", headers: first },
+    { path: "/b", headers: { authorization: "Bearer 2" } },
+  ];
+  for (const one of asked) await text(ask(client, server, one));
+  const lines = server.seen.map(({ connection, head }) => [
+    connection,
+    /^GET (\S+)/.exec(head)?.[1],
+    /authorization: (.*)\r/.exec(head)?.[1],
+  ]);
+  assertEquals(lines, [[0, "/a", "Bearer 1"], [0, "/a", "Bearer 1"], [0, "/b", "Bearer 1"], [0, "/b", "Bearer 2"]]);
+});
+
 Deno.test("HttpsConnections sends no header that is more than one line, and does not quote it", async () => {
   await using server = serve((_, { send }) => send(EMPTY));
   using client = connections();

@@ -63,6 +63,21 @@ Deno.test("openDirectSource() shows kubelets a certificate, and no password", as
   assertEquals([kubelet.sent, kubelet.certificates], [[null], [certificate]]);
 });
 
+Deno.test("openDirectSource() asks once a second for the credential of all polls, and a newer one is in use then", async () => {
+  let asked = 0;
+  const kubelet = start(["t1", "t2"], () => Promise.resolve(bearer(++asked === 1 ? "t1" : "t2")));
+  const poll = async () => assertEquals(readSummaryText(await kubelet.poll()), "{}");
+  await poll();
+  await kubelet.clock.advance(999);
+  await poll();
+  assertEquals([asked, kubelet.sent], [1, ["Bearer t1", "Bearer t1"]]);
+  await kubelet.clock.advance(1);
+  await Promise.all([poll(), poll()]);
+  assertEquals(kubelet.sent.slice(2), ["Bearer t2", "Bearer t2"]);
+  await poll();
+  assertEquals(asked, 3);
+});
+
 Deno.test("openDirectSource() sends kubelets the credential that it is given, and not that of the API server", async () => {
   const kubelet = start(["own"], () => Promise.resolve(bearer("own")));
   assertEquals(readSummaryText(await kubelet.poll()), "{}");

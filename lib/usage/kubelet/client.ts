@@ -154,7 +154,7 @@ function hasProxy(): boolean {
 }
 
 /** Returns the origin of a kubelet, or why it is not dialed. */
-type KubeletOrigin =
+export type KubeletOrigin =
   | { readonly kind: "origin"; readonly origin: string; readonly host: string }
   | { readonly kind: "refused"; readonly why: string };
 

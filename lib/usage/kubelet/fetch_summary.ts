@@ -8,7 +8,7 @@
 import type { FailureReason } from "../../api/usage.ts";
 import { BodyTooLarge, discard, readBytes, readErrorText } from "../../kube/body.ts";
 import type { GetCaCerts } from "../../kube/config/certificates.ts";
-import { type Credential, type GetCredential, toHeader } from "../../kube/config/credential.ts";
+import { type ClientCertificate, type Credential, type GetCredential, toHeader } from "../../kube/config/credential.ts";
 import { getErrorMessage, oneLine } from "../../kube/errors.ts";
 import { type ApiServer, sendWithCredential } from "../../kube/transport.ts";
 import { BufferPool } from "../../runtime/buffers.ts";
@@ -16,8 +16,9 @@ import type { Clock } from "../../runtime/clock.ts";
 import { getComputeQueue, type RunQueued } from "../../runtime/event_loop.ts";
 import { Semaphore } from "../../runtime/limits.ts";
 import { abortable } from "../../runtime/tasks.ts";
-import type { KubeletAddress } from "../source.ts";
-import { type AddressType, type KubeletAnswer, KubeletClient, toKubeletOrigin } from "./client.ts";
+import { isDeepEqual } from "../../units/equality.ts";
+import type { KubeletAddress, StatusAddress } from "../source.ts";
+import { type AddressType, type KubeletAnswer, KubeletClient, type KubeletOrigin, toKubeletOrigin } from "./client.ts";
 
 /** How kubelets are dialed. */
 export interface DirectSourceOptions extends SourceOptions {
@@ -37,6 +38,8 @@ export interface DirectSourceOptions extends SourceOptions {
 export function openDirectSource(server: ApiServer, options: DirectSourceOptions): SummarySource {
   const { getCaCerts = null, insecureTls = false, addressTypes: types = ["InternalIP"] } = options;
   let given: readonly string[] | null = null;
+  let login: Login | null = null;
+  const origins = new WeakMap<readonly StatusAddress[], { readonly port: number; readonly dialed: KubeletOrigin }>();
   const { clock } = options;
   const client = options.client ?? new KubeletClient({ getCaCerts: () => given ?? server.caCerts, insecureTls, clock });
   const common = {
@@ -51,7 +54,7 @@ export function openDirectSource(server: ApiServer, options: DirectSourceOptions
   async function fetchSummary(node: NodeAddress, signal: AbortSignal): Promise<SummaryAnswer> {
     const where = "at its kubelet";
     if (node.addresses === null) return toFailed({ node, where }, { reason: "unlisted", why: UNLISTED });
-    const dialed = toKubeletOrigin(node, rules);
+    const dialed = findOrigin(node, node.addresses);
     if (dialed.kind === "refused") return toFailed({ node, where }, { reason: "unreachable", why: dialed.why });
     const { origin, host } = dialed;
     const call = { ...common, node, where: `at ${origin}`, host, signal };
@@ -61,7 +64,17 @@ export function openDirectSource(server: ApiServer, options: DirectSourceOptions
     );
   }
 
+  /** A node's address seldom changes, and its text is checked with care. */
+  function findOrigin({ port }: NodeAddress, addresses: readonly StatusAddress[]): KubeletOrigin {
+    const known = origins.get(addresses);
+    if (known?.port === port) return known.dialed;
+    const dialed = toKubeletOrigin({ addresses, port, maxPods: null }, rules);
+    origins.set(addresses, { port, dialed });
+    return dialed;
+  }
+
   async function read(rejected: Credential | null, signal: AbortSignal): Promise<Credential> {
+    if (rejected === null && login !== null && clock.monotonic() < login.untilMs) return login.credential;
     try {
       return await abortable(readCredential(rejected), signal);
     } catch (cause) {
@@ -69,12 +82,12 @@ export function openDirectSource(server: ApiServer, options: DirectSourceOptions
     }
   }
 
-  /** A password is sent to the API server only. */
   async function send(origin: string, credential: Credential, signal: AbortSignal): Promise<KubeletAnswer> {
-    given = await getCaCerts?.(null) ?? given;
-    const { authorization, clientCertificate: certificate } = credential;
-    const bearer = authorization?.kind === "bearer" ? toHeader(authorization) : null;
-    const headers = bearer === null ? ACCEPT : { ...ACCEPT, authorization: bearer };
+    if (credential !== login?.credential || clock.monotonic() >= login.untilMs) {
+      given = await getCaCerts?.(null) ?? given;
+      login = toLogin(credential, { before: login, untilMs: clock.monotonic() + LOGIN_MS });
+    }
+    const { headers, certificate } = login;
     return await client.send(`${origin}${SUMMARY_PATH}`, { headers, signal, certificate });
   }
   return { fetchSummary, [Symbol.dispose]: () => client[Symbol.dispose]() };
@@ -137,6 +150,29 @@ function toCommon(options: SourceOptions): Pick<SummaryCall, "clock" | "limitByt
   return { clock, limitBytes, buffers: new BufferPool(), compute: getComputeQueue(clock), large };
 }
 
+/** What is sent with a credential. The polls of a second share it: to ask for it takes several promises. */
+interface Login {
+  readonly credential: Credential;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly certificate: ClientCertificate | null;
+  /** By the monotonic clock. */
+  readonly untilMs: number;
+}
+
+const LOGIN_MS = 1_000;
+
+/** The headers are the same object as long as the credential is equal. A password is sent to the API server only. */
+function toLogin(
+  credential: Credential,
+  { before, untilMs }: { readonly before: Login | null; readonly untilMs: number },
+): Login {
+  if (before !== null && isDeepEqual(credential, before.credential)) return { ...before, credential, untilMs };
+  const { authorization, clientCertificate: certificate } = credential;
+  const bearer = authorization?.kind === "bearer" ? toHeader(authorization) : null;
+  const headers = bearer === null ? ACCEPT : { ...ACCEPT, authorization: bearer };
+  return { credential, headers, certificate, untilMs };
+}
+
 /** As often as a file's credential is read again anyway. */
 const MIN_REREAD_MS = 60_000;
 
@@ -184,12 +220,12 @@ class CredentialError extends Error {}
 async function fetchAnswer(send: () => Promise<KubeletAnswer>, call: SummaryCall): Promise<SummaryAnswer> {
   const { buffers, compute, signal, node, clock, large } = call;
   const limitBytes = call.limitBytes ?? toLimitBytes(node.maxPods);
-  const overdue = new AbortController();
+  let overdue = null as AbortSignal | null;
   const turn = new DisposableStack();
   const admit = async () => {
     turn.use(await large.acquire(signal));
-    const timeout = turn.use(clock.timeout(LARGE_MS));
-    timeout.signal.addEventListener("abort", () => overdue.abort());
+    overdue = turn.use(clock.timeout(LARGE_MS)).signal;
+    return overdue;
   };
   try {
     const answer = await send();
@@ -199,7 +235,7 @@ async function fetchAnswer(send: () => Promise<KubeletAnswer>, call: SummaryCall
     if (answer.status !== 200) return await toRefusal(answer, call);
     const buffer = await readBytes(answer, {
       limitBytes,
-      signal: AbortSignal.any([signal, overdue.signal]),
+      signal,
       buffers,
       large: { aboveBytes: LARGE_BYTES, admit },
     });
@@ -210,7 +246,7 @@ async function fetchAnswer(send: () => Promise<KubeletAnswer>, call: SummaryCall
     return { kind: "summary", bytes: buffer.bytes(), clockOffsetMs, release };
   } catch (error) {
     turn.dispose();
-    if (overdue.signal.aborted) return toFailed(call, { reason: "timeout", why: SLOW });
+    if (overdue?.aborted === true) return toFailed(call, { reason: "timeout", why: SLOW });
     if (error instanceof BodyTooLarge) {
       return toFailed(call, { reason: "too_large", why: `the answer has ${error.message}` });
     }

@@ -20,8 +20,8 @@ import { ANSWER_MEMORY_BYTES, type AnswerHead, AnswerParser, BadAnswer, CUT, FIE
  */
 export class HttpsConnections implements Disposable {
   readonly #options: HttpsOptions;
-  /** By origin, the longest idle first. */
-  readonly #idle = new Map<string, IdleConnection>();
+  /** By origin, as the caller writes it; the longest idle first. */
+  readonly #idle = new Map<string, KeptConnection>();
   /** Connections in their handshake. Deno does not close them before its end. */
   readonly #handshakes = new Map<Deno.TlsConn, Handshake>();
   /** Memory of answers that have ended. */
@@ -40,7 +40,7 @@ export class HttpsConnections implements Disposable {
    * for each request, and none could be closed.
    */
   canGet(url: string): boolean {
-    const { origin } = new URL(url);
+    const origin = toOrigin(url);
     if (this.#idle.has(origin)) return true;
     for (const handshake of this.#handshakes.values()) if (handshake.origin === origin) return false;
     return true;
@@ -51,20 +51,18 @@ export class HttpsConnections implements Disposable {
    * replaced, once. Rejects, or fails the body, when the signal aborts.
    */
   async get(url: string, { headers, signal }: GetRequest): Promise<StatusAnswer> {
-    const target = new URL(url);
-    const { origin } = target;
-    const request = toRequest(target, headers);
+    const origin = toOrigin(url);
     const kept = this.#idle.get(origin);
+    const request = toRequest({ url, headers }, kept?.request ?? null);
     if (kept !== undefined) {
       this.#idle.delete(origin);
       try {
-        return await this.#ask(kept.connection, { origin, request, signal, ahead: kept.ahead });
+        return await this.#ask(kept, request, signal);
       } catch (error) {
         if (signal.aborted) throw error;
       }
     }
-    const connection = await this.#open(target, signal);
-    return await this.#ask(connection, { origin, request, signal, ahead: null });
+    return await this.#ask(this.#toKept(origin, await this.#open(url, signal)), request, signal);
   }
 
   [Symbol.dispose](): void {
@@ -75,9 +73,9 @@ export class HttpsConnections implements Disposable {
   }
 
   /** Opens a connection whose certificate is verified. Rejects with the signal's reason when it aborts. */
-  async #open(target: URL, signal: AbortSignal): Promise<Deno.TlsConn> {
-    const connection = await connect(target, this.#options.caCerts, signal);
-    const handshake: Handshake = { origin: target.origin, isWanted: true };
+  async #open(url: string, signal: AbortSignal): Promise<Deno.TlsConn> {
+    const connection = await connect(new URL(url), this.#options.caCerts, signal);
+    const handshake: Handshake = { origin: toOrigin(url), isWanted: true };
     this.#handshakes.set(connection, handshake);
     try {
       await abortable(this.#shakeHands(connection, handshake), signal);
@@ -93,7 +91,7 @@ export class HttpsConnections implements Disposable {
   async #shakeHands(connection: Deno.TlsConn, handshake: Handshake): Promise<void> {
     try {
       await connection.handshake();
-      if (!handshake.isWanted) this.#keep(handshake.origin, connection);
+      if (!handshake.isWanted) this.#keep(this.#toKept(handshake.origin, connection));
     } catch (error) {
       connection[Symbol.dispose]();
       throw error instanceof Deno.errors.UnexpectedEof ? new Error("tls handshake eof", { cause: error }) : error;
@@ -102,42 +100,56 @@ export class HttpsConnections implements Disposable {
     }
   }
 
-  async #ask(connection: Deno.TlsConn, { origin, request, signal, ahead }: Question): Promise<StatusAnswer> {
+  #toKept(origin: string, connection: Deno.TlsConn): KeptConnection {
+    const onEnd = () => this.#endIdle(kept);
+    const kept: KeptConnection = {
+      origin,
+      connection,
+      onEnd,
+      request: null,
+      byte: new Uint8Array(1),
+      ahead: null,
+      sinceMs: 0,
+    };
+    return kept;
+  }
+
+  async #ask(kept: KeptConnection, request: SentRequest, signal: AbortSignal): Promise<StatusAnswer> {
+    const { connection, ahead } = kept;
     const onEnd = (isReusable: boolean) => {
-      if (isReusable) this.#keep(origin, connection);
+      if (isReusable) this.#keep(kept);
       else connection[Symbol.dispose]();
     };
     const { clock } = this.#options;
-    const exchange = new Exchange(connection, { signal, ahead, spares: this.#spares, onEnd, clock });
-    const { status, statusText, headers } = await exchange.send(request);
-    if (ahead !== null && status === REQUEST_TIMEOUT) {
+    kept.request = request;
+    const exchange = new Exchange(kept, { signal, spares: this.#spares, onEnd, clock });
+    const answer = await exchange.send(request.bytes);
+    if (ahead !== null && answer.status === REQUEST_TIMEOUT) {
       // A server may send it before it closes an idle connection. Then it answers no request.
       await exchange.cancel();
       throw new BadAnswer("the kept connection has timed out");
     }
-    return {
-      status,
-      statusText,
-      headers: { get: (name) => headers.get(name) ?? null },
-      body: exchange.isEnded ? null : exchange,
-    };
+    const { status, statusText, headers: given } = answer;
+    const body = exchange.isEnded ? null : exchange;
+    return { status, statusText, headers: { get: (name) => given.get(name) ?? null }, body };
   }
 
-  #keep(origin: string, connection: Deno.TlsConn): void {
+  #keep(kept: KeptConnection): void {
+    const { origin, connection, byte, onEnd } = kept;
     // Two nodes may have the same address.
     if (this.#closing.signal.aborted || this.#idle.has(origin)) return connection[Symbol.dispose]();
-    const ahead = readAhead(connection);
-    this.#idle.set(origin, { connection, ahead, sinceMs: this.#options.clock.monotonic() });
-    const end = () => this.#endIdle(origin, connection);
-    void ahead.bytes.then(end, end);
+    kept.ahead = connection.read(byte);
+    kept.sinceMs = this.#options.clock.monotonic();
+    this.#idle.set(origin, kept);
+    void kept.ahead.then(onEnd, onEnd);
     if (!this.#isSweeping) void this.#sweep();
   }
 
   /** For a server that closes the connection, or sends without being asked. Does nothing once a request has taken it. */
-  #endIdle(origin: string, connection: Deno.TlsConn): void {
-    if (this.#idle.get(origin)?.connection !== connection) return;
-    this.#idle.delete(origin);
-    connection[Symbol.dispose]();
+  #endIdle(kept: KeptConnection): void {
+    if (this.#idle.get(kept.origin) !== kept) return;
+    this.#idle.delete(kept.origin);
+    kept.connection[Symbol.dispose]();
   }
 
   /** Closes connections that are idle for long, until none is left. */
@@ -157,7 +169,7 @@ export class HttpsConnections implements Disposable {
     this.#isSweeping = false;
   }
 
-  #firstIdle(): readonly [origin: string, idle: IdleConnection] | null {
+  #firstIdle(): readonly [origin: string, idle: KeptConnection] | null {
     for (const entry of this.#idle) return entry;
     return null;
   }
@@ -175,29 +187,29 @@ interface GetRequest {
   readonly signal: AbortSignal;
 }
 
-interface Question {
+/** A request, and what it was made of. */
+interface SentRequest extends Pick<GetRequest, "headers"> {
+  readonly url: string;
+  readonly bytes: Memory;
+}
+
+/** A connection between its requests, with what they have in common. */
+interface KeptConnection {
   readonly origin: string;
-  readonly request: Memory;
-  readonly signal: AbortSignal;
-  /** Of a connection that has been idle; `null` for a new one. */
-  readonly ahead: ReadAhead | null;
-}
-
-/**
- * The read of the first byte of the next answer, which waits while the connection is idle. Deno keeps some 36 kB for what
- * it has received last, and gives it back when it next waits. The read also sees that the server closes the connection.
- */
-interface ReadAhead {
-  readonly byte: Memory;
-  /** Resolves to 1; `null` at the end of the connection. */
-  readonly bytes: Promise<number | null>;
-}
-
-interface IdleConnection {
   readonly connection: Deno.TlsConn;
-  readonly ahead: ReadAhead;
-  /** By the monotonic clock. */
-  readonly sinceMs: number;
+  /** For a server that ends it while it is idle. */
+  readonly onEnd: () => void;
+  /** The last request. */
+  request: SentRequest | null;
+  readonly byte: Memory;
+  /**
+   * The read of the first byte of the next answer, which waits while the connection is idle; `null` before the first
+   * answer. Resolves to 1; `null` at the end of the connection. Deno keeps some 36 kB for what it has received last, and
+   * gives it back when it next waits. The read also sees that the server closes the connection.
+   */
+  ahead: Promise<number | null> | null;
+  /** Since when it is idle, by the monotonic clock. */
+  sinceMs: number;
 }
 
 interface Handshake {
@@ -208,7 +220,6 @@ interface Handshake {
 
 interface ExchangeOptions {
   readonly signal: AbortSignal;
-  readonly ahead: ReadAhead | null;
   /** Memory that is free, and gets back what was taken. */
   readonly spares: Memory[];
   readonly clock: Pick<Clock, "monotonic" | "sleep">;
@@ -233,13 +244,16 @@ const ENCODER = new TextEncoder();
 /** As many nodes are polled at a time. */
 const MAX_SPARES = 32;
 
-function readAhead(connection: Deno.TlsConn): ReadAhead {
-  const byte = new Uint8Array(1);
-  return { byte, bytes: connection.read(byte) };
+/** Returns what identifies a server in the URL, as it is written. */
+function toOrigin(url: string): string {
+  const end = url.indexOf("/", url.indexOf("://") + 3);
+  return end === -1 ? url : url.slice(0, end);
 }
 
-/** Returns the bytes of a GET. Throws for a header that could not be sent. */
-function toRequest({ pathname, search, host }: URL, headers: GetRequest["headers"]): Memory {
+/** Returns a GET, the last one if that is the same. Throws for a header that could not be sent. */
+function toRequest({ url, headers }: Omit<SentRequest, "bytes">, last: SentRequest | null): SentRequest {
+  if (last !== null && last.url === url && last.headers === headers) return last;
+  const { pathname, search, host } = new URL(url);
   let text =
     `GET ${pathname}${search} HTTP/1.1\r\nhost: ${host}\r\nuser-agent: podfit\r\naccept-encoding: identity\r\n`;
   for (const name in headers) {
@@ -247,7 +261,7 @@ function toRequest({ pathname, search, host }: URL, headers: GetRequest["headers
     if (!FIELD_NAME.test(name) || !/^[\x20-\x7e]*$/.test(value)) throw new Error(`Cannot send header "${name}"`);
     text += `${name}: ${value}\r\n`;
   }
-  return ENCODER.encode(`${text}\r\n`);
+  return { url, headers, bytes: ENCODER.encode(`${text}\r\n`) };
 }
 
 /** Opens a connection that verifies the server's certificate in its handshake, which is yet to be made. */
@@ -269,13 +283,13 @@ async function connect(url: URL, caCerts: readonly string[], signal: AbortSignal
 
 /** One request and its answer. The body is read by `fill` and given up by `cancel`. */
 class Exchange implements PulledBody {
-  readonly #connection: Deno.TlsConn;
+  readonly #kept: KeptConnection;
   readonly #options: ExchangeOptions;
   readonly #memory: Memory;
   readonly #parser: AnswerParser;
   readonly #abort = () => void this.#fail(null);
   /** Until the first read. */
-  #ahead: ReadAhead | null;
+  #ahead: Promise<number | null> | null;
   /** Bytes that were received since the last look at the clock, and the time of the last turn of the event loop. */
   #burstBytes = 0;
   #gaveWayMs: number;
@@ -286,10 +300,10 @@ class Exchange implements PulledBody {
   #isEnded = false;
   #isCancelled = false;
 
-  constructor(connection: Deno.TlsConn, options: ExchangeOptions) {
-    this.#connection = connection;
+  constructor(kept: KeptConnection, options: ExchangeOptions) {
+    this.#kept = kept;
     this.#options = options;
-    this.#ahead = options.ahead;
+    this.#ahead = kept.ahead;
     this.#memory = options.spares.pop() ?? new Uint8Array(ANSWER_MEMORY_BYTES);
     this.#parser = new AnswerParser(this.#memory);
     this.#gaveWayMs = options.clock.monotonic();
@@ -365,7 +379,7 @@ class Exchange implements PulledBody {
 
   async #write(request: Memory): Promise<void> {
     try {
-      for (let rest = request; rest.length > 0;) rest = rest.subarray(await this.#connection.write(rest));
+      for (let rest = request; rest.length > 0;) rest = rest.subarray(await this.#kept.connection.write(rest));
       this.#isWritten = true;
     } catch (error) {
       this.#fail(error);
@@ -391,10 +405,11 @@ class Exchange implements PulledBody {
 
   #read(target: Memory): Promise<number | null> {
     const ahead = this.#ahead;
-    if (ahead === null) return this.#connection.read(target);
+    const { connection, byte } = this.#kept;
+    if (ahead === null) return connection.read(target);
     this.#ahead = null;
-    return ahead.bytes.then((bytes) => {
-      target.set(ahead.byte);
+    return ahead.then((bytes) => {
+      target.set(byte);
       return bytes;
     });
   }

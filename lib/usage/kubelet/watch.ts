@@ -1,7 +1,7 @@
 /** When is each kubelet polled? Nodes are polled in groups, so that the load is spread over the interval. */
 import type { Reading } from "../../api/usage.ts";
 import { getErrorMessage } from "../../kube/errors.ts";
-import type { Clock } from "../../runtime/clock.ts";
+import { Alarm, type Clock, timeoutError } from "../../runtime/clock.ts";
 import { getComputeQueue } from "../../runtime/event_loop.ts";
 import { readAtInterval, type UsageNode, type WatchUsage, type WatchUsageOptions } from "../source.ts";
 import type { FetchSummary, SummaryAnswer, SummarySource } from "./fetch_summary.ts";
@@ -41,7 +41,8 @@ export interface PollOptions extends WatchUsageOptions {
 /** The node's readings, failed ones among them, until the signal aborts. Does not reject. */
 export function pollKubelet(node: UsageNode, options: PollOptions): AsyncGenerator<Reading> {
   const summaries = new SummaryReader(options.scanner ?? new SummaryScanner());
-  return readAtInterval(() => fetchReading(node, summaries, options), options);
+  const deadline = new Deadline(options);
+  return readAtInterval(() => fetchReading(node, { ...options, summaries, deadline }), options);
 }
 
 /** The clock, and a random number from 0 to 1. */
@@ -63,8 +64,16 @@ const GROUP_MS = 62.5;
 /** A kubelet that takes longer than its interval is read as often as it can answer: readings never overlap. */
 const TIMEOUT_MS = 10_000;
 
-async function fetchReading(node: UsageNode, summaries: SummaryReader, options: PollOptions): Promise<Reading> {
-  const { clock, isTracked: tracked } = options;
+/** As late as this a timeout may be, so that the polls of several groups share a timer. */
+const LATE_MS = 100;
+
+interface ReadOptions extends PollOptions {
+  readonly summaries: SummaryReader;
+  readonly deadline: Deadline;
+}
+
+async function fetchReading(node: UsageNode, options: ReadOptions): Promise<Reading> {
+  const { clock, summaries, isTracked: tracked } = options;
   const compute = getComputeQueue(clock);
   // The nodes of a group are due together, and sending a request is work too.
   const { startedMs, answering } = await compute(() => ({
@@ -87,13 +96,40 @@ async function fetchReading(node: UsageNode, summaries: SummaryReader, options: 
   return rows === undefined ? usage : { ...usage, rows };
 }
 
-async function fetchInTime(node: UsageNode, options: PollOptions): Promise<SummaryAnswer> {
-  const { fetchSummary, clock, signal } = options;
-  using timeout = clock.timeout(TIMEOUT_MS);
+async function fetchInTime(node: UsageNode, { fetchSummary, deadline }: ReadOptions): Promise<SummaryAnswer> {
   try {
-    return await fetchSummary({ name: node.name, ...node.getAddress() }, AbortSignal.any([signal, timeout.signal]));
+    return await fetchSummary({ name: node.name, ...node.getAddress() }, deadline.begin());
   } catch (error) {
     const message = `Cannot read usage of node "${node.name}": ${getErrorMessage(error)}`;
     return { kind: "failed", reason: "unreachable", message };
+  } finally {
+    deadline.end();
+  }
+}
+
+/** The signal of a node's polls. Only a timeout uses it up, so that most polls need no signal and no timer of their own. */
+class Deadline {
+  readonly #clock: Clock;
+  readonly #watch: AbortSignal;
+  readonly #alarm: Alarm;
+  #poll = new AbortController();
+
+  constructor({ clock, signal }: Pick<PollOptions, "clock" | "signal">) {
+    this.#clock = clock;
+    this.#watch = signal;
+    this.#alarm = new Alarm(clock, () => this.#poll.abort(timeoutError(TIMEOUT_MS)));
+    signal.addEventListener("abort", () => this.#poll.abort(signal.reason), { once: true });
+  }
+
+  /** Returns the signal of a poll that begins now. It also aborts with the watch. */
+  begin(): AbortSignal {
+    if (this.#watch.aborted) return this.#watch;
+    if (this.#poll.signal.aborted) this.#poll = new AbortController();
+    this.#alarm.set(this.#clock.monotonic() + TIMEOUT_MS, LATE_MS);
+    return this.#poll.signal;
+  }
+
+  end(): void {
+    this.#alarm.cancel();
   }
 }
