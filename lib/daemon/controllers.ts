@@ -124,7 +124,7 @@ export function createControllers(options: ControllersOptions): Runnable {
       refusals.sink,
       createSkippedPodSink(log),
       ...options.sinks,
-    ], ({ input: { pod } }, error) => fail("Cannot report evaluation", { pod: formatName(pod), error })),
+    ], (pod, error) => fail("Cannot report evaluation", { pod: formatName(pod), error })),
     findSiblings: (tracked, input) => siblings.find(tracked, input),
     getContext(pod, now) {
       const floors = oomFloors.find(pod, now);

@@ -85,12 +85,12 @@ export function createFlightRecorder(clock: Pick<Clock, "steady" | "monotonic" |
 
   /** Most are only counted. A reader, or somebody who watches the pod, gets the record that was not made. */
   function onQuiet({ verdict }: QuietEvaluation): void {
-    const { pod: { namespace, name, uid } } = verdict.decided.input;
+    const { pod: { namespace, name, uid } } = verdict;
     let lazy = lazyRecords.get(verdict);
     if (lazy === undefined) lazyRecords.set(verdict, lazy = toLazyRecord(verdict));
     pods.repeat({ at: verdict.now, lazy, isSilent: verdict.decisions.length === 0 }, { namespace, name, uid });
     notify({ kind: "pod", namespace, name }, () => {
-      return toPodLine({ record: toRecord(verdict.replay()), count: 1, since: verdict.now });
+      return toPodLine({ record: toRecord(verdict.replay.decideLast()), count: 1, since: verdict.now });
     });
   }
 
@@ -146,8 +146,8 @@ export function createFlightRecorder(clock: Pick<Clock, "steady" | "monotonic" |
 
 /** The sketch has no states, so that they need no memory while the verdict holds. */
 function toLazyRecord(verdict: HeldVerdict): LazyRecord<EvaluationRecord> {
-  const sketch = toRecord(verdict.decided);
-  return { sketch, make: () => toRecord(verdict.replayDecided()) };
+  const { replay } = verdict;
+  return { sketch: toRecord(replay.decided), make: () => toRecord(replay.decideAgain()) };
 }
 
 const PACK_INTERVAL_MS = 1_000;

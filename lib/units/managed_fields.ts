@@ -43,7 +43,8 @@ export function parseResizeEntries(managedFields: unknown): readonly ResizeEntry
     const at = parseTime(entry.time);
     if (at !== null) entries.push({ manager: entry.manager, at, owned: parseOwnedFields(entry.fieldsV1) });
   }
-  return entries.length === 0 ? NONE : entries;
+  // Without the room that push() leaves for 16 more: each resized pod has such lists.
+  return entries.length === 0 ? NONE : entries.slice();
 }
 
 /** Shared: most pods were never resized. */
@@ -64,10 +65,10 @@ function parseOwnedFields(fields: unknown): readonly OwnedFields[] {
       const sides = RESOURCE_FIELDS.filter((side) =>
         findField(findField(resources, `f:${requestOrLimitOf(side)}`), `f:${resourceOf(side)}`)
       );
-      if (sides.length > 0) owned.push({ container: name, sides });
+      if (sides.length > 0) owned.push({ container: name, sides: sides.slice() });
     }
   }
-  return owned;
+  return owned.slice();
 }
 
 function findField(fields: unknown, key: string): Readonly<Record<string, unknown>> | null {

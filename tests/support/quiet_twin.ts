@@ -60,8 +60,7 @@ export class QuietTwin {
     if (decisions.some(({ decision }) => decision.reason === "StreakShort")) this.shortStreaks++;
     assertEquals(decisions.map(toShort), verdict.decisions.map(toVerdict));
     assertEquals(decisions.map((one) => one.isNewSample), verdict.decisions.map((one) => verdict.isNewSample(one)));
-    assertThrows(() => verdict.replay());
-    assertThrows(() => verdict.replayDecided());
+    assertThrows(() => verdict.replay);
   }
 
   #advance(verdict: HeldVerdict, input: SizeInput): boolean {
@@ -90,11 +89,11 @@ export class QuietTwin {
     assertEquals(decisions.map(toVerdict), known.map(toVerdict));
     assertEquals(decisions.map((one) => one.wanted), known.map((one) => verdict.findWanted(one)));
     assertEquals(decisions.map((one) => one.isNewSample), known.map((one) => verdict.isNewSample(one)));
-    const replayed = verdict.replay();
+    const replayed = verdict.replay.decideLast();
     assertSame(replayed.before, before);
     assertSame(replayed.outcome, outcome);
     assertSame(replayed.input.observation, input.observation);
-    if (decisions.length > 0) assertSame(verdict.replayDecided(), replayed);
+    if (decisions.length > 0) assertSame(verdict.replay.decideAgain(), replayed);
     const limits = [before, outcome.state].map(({ views }) =>
       Object.values(views).map((view) => findScaleUpLimit(view))
     );

@@ -381,7 +381,7 @@ export function reportQuiet(sink: EvaluationSink, quiet: QuietEvaluation): void 
 
 /** Returns the quiet evaluation as `decideSize` decides it. */
 export function toEvaluation({ verdict, tookMs }: QuietEvaluation): Evaluation {
-  return { ...verdict.replay(), tookMs };
+  return { ...verdict.replay.decideLast(), tookMs };
 }
 
 /** Something that belongs to an autoscaler, such as a decision or a resize. */
@@ -394,7 +394,7 @@ interface AutoscalerPart {
 /** Returns one sink that calls all of them in order. Never throws as long as `onError` does not. */
 export function combineSinks(
   sinks: readonly EvaluationSink[],
-  onError: (evaluation: Evaluation, error: unknown) => void,
+  onError: (pod: PodFacts, error: unknown) => void,
 ): EvaluationSink {
   const listeners = sinks.filter((sink) => sink.onQuiet !== ignoreQuiet);
   const onQuiet = (quiet: QuietEvaluation) => {
@@ -402,7 +402,7 @@ export function combineSinks(
       try {
         reportQuiet(sink, quiet);
       } catch (error) {
-        onError({ ...quiet.verdict.decided, tookMs: quiet.tookMs }, error);
+        onError(quiet.verdict.pod, error);
       }
     }
   };
@@ -411,10 +411,15 @@ export function combineSinks(
       try {
         sink(evaluation);
       } catch (error) {
-        onError(evaluation, error);
+        onError(evaluation.input.pod, error);
       }
     }
   }, { onQuiet, replays: sinks.some(replaysQuiet) });
+}
+
+/** The part of an evaluation that tells the autoscalers. */
+export interface EvaluatedPod {
+  readonly input: Pick<SizeInput, "contenders">;
 }
 
 /**
@@ -423,7 +428,7 @@ export function combineSinks(
  * is returned. Clauses: L50.
  */
 export function findAutoscaler(
-  { input: { contenders } }: Pick<Evaluation, "input">,
+  { input: { contenders } }: EvaluatedPod,
   { autoscaler, container }: AutoscalerPart,
 ): Autoscaler | null {
   let owner: Autoscaler | null = null;

@@ -18,6 +18,7 @@ import type { EventRecorder } from "../events/recorder.ts";
 import { type OnFailure, toStableText } from "../health.ts";
 import type { AutoscalerName, FieldChange, Metrics } from "../metrics/metrics.ts";
 import {
+  type EvaluatedPod,
   type Evaluation,
   type EvaluationSink,
   findAutoscaler,
@@ -157,7 +158,7 @@ export function createMetricsSink(options: MetricsSinkOptions): EvaluationSink {
   return Object.assign(sink, {
     onQuiet: ({ verdict, tookMs }: QuietEvaluation) => {
       for (const decision of verdict.decisions) {
-        countDecision(decision, verdict.decided, { isNewSample: verdict.isNewSample(decision), tookMs, metrics });
+        countDecision(decision, { input: verdict }, { isNewSample: verdict.isNewSample(decision), tookMs, metrics });
       }
     },
   });
@@ -348,7 +349,7 @@ function nameOwner(evaluation: Evaluation, owned: Parameters<typeof findAutoscal
 /** Counts the evaluation of a container, and its candidates once per new sample, sent or blocked. Clauses: C52. */
 function countDecision(
   decided: ContainerDecision,
-  evaluation: Pick<Evaluation, "input">,
+  evaluation: EvaluatedPod,
   { isNewSample, tookMs, metrics }: Pick<Evaluation, "tookMs"> & {
     readonly isNewSample: boolean;
     readonly metrics: Metrics;

@@ -80,7 +80,7 @@ export class WaitingContainers {
 
   /** What is wanted may follow usage under a verdict; everything else stays. */
   #renew({ verdict }: QuietEvaluation): void {
-    const parts = this.#parts.get(verdict.decided.input.pod.uid);
+    const parts = this.#parts.get(verdict.pod.uid);
     if (parts === undefined || this.#renewed.has(verdict)) return;
     const { decisions } = verdict;
     if (decisions.length > 0) this.#renewed.add(verdict);

@@ -66,7 +66,7 @@ export type KnownPods = Map<number, KnownPod>;
 /** The texts of a pod in its last reading. */
 interface KnownPod {
   readonly uid: string;
-  readonly containers: KnownContainer[];
+  containers: readonly KnownContainer[];
   /** The scan that it was last in. */
   scan: number;
 }
@@ -267,8 +267,8 @@ export class SummaryRows {
     if (guess !== undefined && this.#isText(guess.name, start, end)) return guess;
     for (const one of containers) if (this.#isText(one.name, start, end)) return one;
     const found = { name: this.#share(this.#decode(start, end)), instance: "" };
-    if (containers.length === MAX_SCANNED_CONTAINERS) containers.length = 0;
-    containers.push(found);
+    // Not push(), which would leave room for 16 more in the list of each pod.
+    this.#pod.containers = containers.length === MAX_SCANNED_CONTAINERS ? [found] : [...containers, found];
     return found;
   }
 

@@ -93,7 +93,7 @@ export function findVerdict(decided: DecidedPod, flat: FlatState, options: Verdi
     views.push(view);
   }
   return Object.keys(state.containers).length === views.length
-    ? new HeldVerdict(decided, flat, { canReplay, views })
+    ? new HeldVerdict(decided, flat, { canReplay, views: trim(views) })
     : null;
 }
 
@@ -107,37 +107,39 @@ interface VerdictOptions {
 
 /** The verdict of an evaluation, for as long as `advance` returns true. */
 export class HeldVerdict {
-  /** The evaluation by `decideSize` without its states and its usage. */
-  readonly decided: DecidedPod;
+  /** The pod and its autoscalers, as `decideSize` had them. */
+  readonly pod: SizeInput["pod"];
+  readonly contenders: SizeInput["contenders"];
+  readonly #limits: SizeInput["limits"];
+  readonly #room: SizeInput["room"];
+  readonly #wallAheadMs: number;
+  readonly #decisions: readonly ContainerDecision[];
   readonly #flat: FlatState;
   readonly #views: readonly HeldView[];
   readonly #until: number;
   readonly #dependsOnLimits: boolean;
-  readonly #canReplay: boolean;
   /** Whether the last quiet evaluation had decisions; that of `decideSize` had. */
   #hasDecisions = true;
-  /** The flat state before the last quiet evaluation with decisions. */
-  #before: FlatState | null = null;
-  #decided: KeptReading | null = null;
-  #silent: KeptReading | null = null;
-  /** One of the two. */
-  #last: KeptReading | null = null;
+  /** `null` = nobody asks. */
+  readonly #replay: Replay | null;
 
   constructor(
-    { input, outcome }: DecidedPod,
+    decided: DecidedPod,
     flat: FlatState,
     { views, canReplay }: Required<VerdictOptions> & { readonly views: readonly HeldView[] },
   ) {
-    this.decided = {
-      before: NEW_POD_STATE,
-      input: { ...input, observation: NO_USAGE },
-      outcome: { ...outcome, state: NEW_POD_STATE },
-    };
+    const { pod, contenders, limits, room, wallAheadMs = 0 } = decided.input;
+    this.pod = pod;
+    this.contenders = contenders;
+    this.#limits = limits;
+    this.#room = room;
+    this.#wallAheadMs = wallAheadMs;
+    this.#decisions = decided.outcome.decisions;
     this.#flat = flat;
     this.#views = views;
-    this.#canReplay = canReplay;
     this.#until = Math.min(...views.map(({ until }) => until));
     this.#dependsOnLimits = views.some(({ fields }) => fields.some(({ isMoving }) => isMoving));
+    this.#replay = canReplay ? new Replay(decided, flat) : null;
     for (const { view } of views) ownCounts(view);
   }
 
@@ -151,7 +153,7 @@ export class HeldVerdict {
    * the verdict cannot be replayed, StreakShort counts as InBand: both change nothing, and are reported alike.
    */
   get decisions(): readonly ContainerDecision[] {
-    return this.#hasDecisions ? this.decided.outcome.decisions : NO_DECISIONS;
+    return this.#hasDecisions ? this.#decisions : NO_DECISIONS;
   }
 
   /** Makes a quiet evaluation of the reading; false, and nothing has changed, if the verdict may be another. */
@@ -162,21 +164,10 @@ export class HeldVerdict {
     for (const one of this.#views) if (isDue(one, now)) due++;
     if (due !== 0 && (due !== this.#views.length || !this.#holds(next))) return false;
     this.#hasDecisions = due !== 0;
-    if (this.#canReplay) this.#keep(next);
+    this.#replay?.keep(next, this.#hasDecisions);
     if (due !== 0) this.#write(steps, now);
     this.#flat.at = now;
     return true;
-  }
-
-  /** What has no decisions is kept apart, so that the last one with decisions stays. */
-  #keep(next: QuietInput): void {
-    this.#last = this.#hasDecisions
-      ? this.#decided ??= new KeptReading(next.pod)
-      : this.#silent ??= new KeptReading(next.pod);
-    this.#last.keep(next, this.#flat.at);
-    if (!this.#hasDecisions) return;
-    this.#before ??= flattenState(toPodState(this.#flat));
-    copyNumbers(this.#flat, this.#before);
   }
 
   #write(steps: readonly Step[], now: number): void {
@@ -208,31 +199,10 @@ export class HeldVerdict {
     return now;
   }
 
-  /**
-   * Returns the last quiet evaluation as `decideSize` decides it: for a reader of records, for one. Surroundings are
-   * those of the last evaluation by `decideSize`; the verdict does not depend on them.
-   */
-  replay(): DecidedPod {
-    const [last, before] = [this.#last, this.#before];
-    if (last === null) throw new Error("No quiet evaluation was made, or its reading was not kept");
-    const known = last === this.#decided && before !== null
-      ? toPodState(before)
-      : { ...toPodState(this.#flat), at: last.lastAt };
-    return this.#decide(known, last);
-  }
-
-  /** Returns the last one that had decisions. */
-  replayDecided(): DecidedPod {
-    const [decided, before] = [this.#decided, this.#before];
-    if (decided === null || before === null) {
-      throw new Error("No quiet evaluation had decisions, or its reading was not kept");
-    }
-    return this.#decide(toPodState(before), decided);
-  }
-
-  #decide(before: PodState, reading: KeptReading): DecidedPod {
-    const input: SizeInput = { ...this.decided.input, now: reading.now, observation: reading.toObservation() };
-    return { before, input, outcome: decideSize(before, input) };
+  /** What the last quiet evaluations would have decided. Throws unless the verdict can be replayed. */
+  get replay(): Replay {
+    if (this.#replay === null) throw new Error("No reading was kept of the quiet evaluations");
+    return this.#replay;
   }
 
   #findView({ autoscaler, container }: ContainerDecision): HeldView | undefined {
@@ -240,11 +210,10 @@ export class HeldVerdict {
   }
 
   #isSamePod({ pod, contenders, limits, scaleInPending, scaledInAt, wallAheadMs = 0 }: QuietInput): boolean {
-    const { input } = this.decided;
-    if (pod !== input.pod || wallAheadMs !== (input.wallAheadMs ?? 0) || scaleInPending !== undefined) return false;
+    if (pod !== this.pod || wallAheadMs !== this.#wallAheadMs || scaleInPending !== undefined) return false;
     if (scaledInAt !== undefined && scaledInAt !== this.#flat.scaledIn?.at) return false;
-    if (this.#dependsOnLimits && limits !== input.limits) return false;
-    return contenders === input.contenders || isSameList(contenders, input.contenders);
+    if (this.#dependsOnLimits && limits !== this.#limits) return false;
+    return contenders === this.contenders || isSameList(contenders, this.contenders);
   }
 
   #holds(next: QuietInput): boolean {
@@ -254,9 +223,67 @@ export class HeldVerdict {
     for (const one of this.#views) {
       const step = steps[index++];
       if (step === undefined || !takeStep(one, step, next) || !keepsVerdict(one, step, now)) return false;
-      if (one.rising.length > 0 && !fitRising(one, step, { next, decidedRoom: this.decided.input.room })) return false;
+      if (one.rising.length > 0 && !fitRising(one, step, { next, decidedRoom: this.#room })) return false;
     }
     return true;
+  }
+}
+
+/** The quiet evaluations under a verdict, for a reader of records or of a log at debug. It needs memory for each pod. */
+export class Replay {
+  /** The evaluation by `decideSize` without its states and its usage. */
+  readonly decided: DecidedPod;
+  readonly #flat: FlatState;
+  /** The flat state before the last quiet evaluation with decisions. */
+  #before: FlatState | null = null;
+  #decided: KeptReading | null = null;
+  #silent: KeptReading | null = null;
+  /** One of the two. */
+  #last: KeptReading | null = null;
+
+  constructor({ input, outcome }: DecidedPod, flat: FlatState) {
+    this.decided = {
+      before: NEW_POD_STATE,
+      input: { ...input, observation: NO_USAGE },
+      outcome: { ...outcome, state: NEW_POD_STATE },
+    };
+    this.#flat = flat;
+  }
+
+  /** Called before the flat state changes. What has no decisions is kept apart, so that the last one with decisions stays. */
+  keep(next: QuietInput, hasDecisions: boolean): void {
+    this.#last = hasDecisions
+      ? this.#decided ??= new KeptReading(next.pod)
+      : this.#silent ??= new KeptReading(next.pod);
+    this.#last.keep(next, this.#flat.at);
+    if (!hasDecisions) return;
+    this.#before ??= flattenState(toPodState(this.#flat));
+    copyNumbers(this.#flat, this.#before);
+  }
+
+  /**
+   * Returns the last quiet evaluation as `decideSize` decides it: for a reader of records, for one. Surroundings are
+   * those of the last evaluation by `decideSize`; the verdict does not depend on them.
+   */
+  decideLast(): DecidedPod {
+    const [last, before] = [this.#last, this.#before];
+    if (last === null) throw new Error("No quiet evaluation was made");
+    const known = last === this.#decided && before !== null
+      ? toPodState(before)
+      : { ...toPodState(this.#flat), at: last.lastAt };
+    return this.#decide(known, last);
+  }
+
+  /** Returns the last one that had decisions. */
+  decideAgain(): DecidedPod {
+    const [decided, before] = [this.#decided, this.#before];
+    if (decided === null || before === null) throw new Error("No quiet evaluation had decisions");
+    return this.#decide(toPodState(before), decided);
+  }
+
+  #decide(before: PodState, reading: KeptReading): DecidedPod {
+    const input: SizeInput = { ...this.decided.input, now: reading.now, observation: reading.toObservation() };
+    return { before, input, outcome: decideSize(before, input) };
   }
 }
 
@@ -354,7 +381,7 @@ function findHeldView(
     cpu: computeBand(fields, "cpu"),
     memory: computeBand(fields, "memory"),
     killedAtBytes: hasFloor ? killFloor.bytes / KILL_FACTOR : Infinity,
-    fields: counted,
+    fields: trim(counted),
     heldUp,
     rising,
     isFull: fillsLimit(view.sampling.sample?.cpuMillicores ?? 0, getActualSize(container)["cpu.limits"]),
@@ -496,6 +523,11 @@ function writeCounts({ view, fields, heldUp, isFull, isSaturated }: HeldView, st
   if (shortage === NO_SHORTAGE) return;
   if (isFull) shortage.atLimit.cpu++;
   if (isFull || isSaturated) shortage.clipped++;
+}
+
+/** Returns the same list without the room for more that push() and filter() leave in it: there is one for each pod. */
+function trim<T>(list: readonly T[]): readonly T[] {
+  return list.slice();
 }
 
 function maxOrNull(a: number | null, b: number | null): number | null {
