@@ -28,7 +28,7 @@ import {
 import { createOomFloorSink, OomFloors, SiblingIndex } from "./pods/siblings.ts";
 import { UsageHealth } from "./pods/usage_health.ts";
 import type { ReplicasManager, ReplicasSettings } from "./replicas/manager.ts";
-import { createCountLimited, isStatusOurs, Recommendations } from "./status/facts.ts";
+import { createCountLimited, createLimitedSink, isStatusOurs, Recommendations } from "./status/facts.ts";
 import { createStatusSink, type LastScales } from "./status/last_scales.ts";
 import { createLimitGauges, createStatusOutputs } from "./status/listeners.ts";
 import { PublishedSizes, WaitingContainers } from "./status/sizes.ts";
@@ -122,6 +122,7 @@ export function createControllers(options: ControllersOptions): Runnable {
       createOomFloorSink(oomFloors),
       waiting.sink,
       refusals.sink,
+      createLimitedSink((uid) => status.touch(uid)),
       createSkippedPodSink(log),
       ...options.sinks,
     ], (pod, error) => fail("Cannot report evaluation", { pod: formatName(pod), error })),

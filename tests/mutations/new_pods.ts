@@ -39,6 +39,13 @@ export const RECOMMENDING: Mutations = {
   ],
   L53: [
     {
+      breaks: "looks at a limit of many pods as seldom as at all else",
+      in: "createLimitedSink",
+      find: "onChange(uid)",
+      replace: "void onChange",
+      test: "Limited is True as soon with many pods as with one, although many are looked at seldom (C51, L53)",
+    },
+    {
       breaks: "never lets go",
       in: "nextLimitedView",
       find: "up === null ? null",

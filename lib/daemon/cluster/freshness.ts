@@ -207,13 +207,15 @@ export function findStaleResource(
   namespace: string,
   { cache, isKnown, isListed }: NamespaceKnowledge & { readonly isListed: IsListKnown },
 ): string | null {
-  const isStale = (resource: string) => isListed(resource, namespace) && !isKnown(resource, namespace);
-  const all = ["podresourceautoscalers", "pods"].find(isStale);
-  if (all !== undefined) return all;
-  // It is called for every autoscaler, each second. The cheap check comes first: `listTargetKinds` visits all
+  // It is called for every autoscaler, each second. The cheap checks come first: `listTargetKinds` visits all
   // autoscalers of the namespace.
-  const kind = WORKLOAD_KINDS.find((kind) =>
-    isStale(WORKLOAD_PLURALS[kind]) && cache.listTargetKinds(namespace).has(kind)
-  );
-  return kind === undefined ? null : WORKLOAD_PLURALS[kind];
+  for (const resource of ALWAYS) if (isListed(resource, namespace) && !isKnown(resource, namespace)) return resource;
+  for (const kind of WORKLOAD_KINDS) {
+    const resource = WORKLOAD_PLURALS[kind];
+    if (!isListed(resource, namespace) || isKnown(resource, namespace)) continue;
+    if (cache.listTargetKinds(namespace).has(kind)) return resource;
+  }
+  return null;
 }
+
+const ALWAYS = ["podresourceautoscalers", "pods"];

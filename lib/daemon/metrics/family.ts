@@ -66,8 +66,8 @@ export class Family<Label extends string = string> {
     if (kind === "gauge") row[0] = value;
     else if (kind === "counter") row[0] = (row[0] ?? 0) + value;
     else {
-      const above = buckets.findIndex((bound) => value <= bound);
-      const index = above < 0 ? buckets.length : above;
+      let index = 0;
+      while (index < buckets.length && value > (buckets[index] ?? Infinity)) index++;
       row[index] = (row[index] ?? 0) + 1;
       row[buckets.length + 1] = (row[buckets.length + 1] ?? 0) + value;
     }

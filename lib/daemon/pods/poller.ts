@@ -62,6 +62,10 @@ interface PolledNode {
  */
 const STUCK_MS = 60_000;
 
+function isOld({ schedule }: PolledNode, atMs: number, nowMs: number): boolean {
+  return nowMs - atMs > schedule.intervalMs + STUCK_MS;
+}
+
 const WHAT = "Cannot read usage of nodes";
 
 /**
@@ -97,7 +101,10 @@ export class NodePoller implements AsyncDisposable {
 
   /** Names of nodes whose loop is stuck. */
   listStuck(): readonly string[] {
-    return [...this.#entries].filter(([, entry]) => this.#isOld(entry, entry.evaluatedAt)).map(([node]) => node);
+    const stuck: string[] = [];
+    const nowMs = this.#options.clock.monotonic();
+    for (const [node, entry] of this.#entries) if (isOld(entry, entry.evaluatedAt, nowMs)) stuck.push(node);
+    return stuck;
   }
 
   /**
@@ -106,16 +113,13 @@ export class NodePoller implements AsyncDisposable {
   restartStuck(): void {
     const stuck = this.listStuck();
     if (stuck.length === this.size) return;
+    const nowMs = this.#options.clock.monotonic();
     for (const node of stuck) {
       const entry = this.#entries.get(node);
-      if (entry === undefined || !this.#isOld(entry, entry.givenUpAt)) continue;
-      entry.givenUpAt = this.#options.clock.monotonic();
+      if (entry === undefined || !isOld(entry, entry.givenUpAt, nowMs)) continue;
+      entry.givenUpAt = nowMs;
       entry.giveUp();
     }
-  }
-
-  #isOld({ schedule }: PolledNode, atMs: number): boolean {
-    return this.#options.clock.monotonic() - atMs > schedule.intervalMs + STUCK_MS;
   }
 
   put(tracked: TrackedPod): void {

@@ -50,10 +50,10 @@ export interface StatusSweepOptions {
 }
 
 /**
- * A change that only time causes (a cooldown ends, usage is missing) is found this late at most. A check visits each
- * pod, so it is less frequent with many pods. Milliseconds.
+ * A change that only time or usage causes (usage is missing, another size is wanted) is found this late at most. A check
+ * visits each pod, so it is less frequent with many pods. Milliseconds.
  */
-const RECHECK_MS = { perPod: 300, least: 5_000, most: 30_000 };
+const RECHECK_MS = { perPod: 1_000, least: 5_000, most: 30_000 };
 
 /** How many autoscalers without a change are checked before the event loop gets its next turn. */
 const CHECKS_PER_TURN = 50;
@@ -74,6 +74,7 @@ export interface SweepOptions {
 interface SweptAutoscaler {
   /** What the status depended on when it was computed; `null` = it has to be computed again. */
   seen: readonly unknown[] | null;
+  lookedAtMs: number;
   lookAtMs: number;
   retryAtMs: number;
   failures: number;
@@ -101,6 +102,12 @@ export class StatusSweep {
     lastScales.forget(uid);
     writer.forget(uid);
     for (const listener of listeners) listener.forget(uid);
+  }
+
+  /** Something has changed that the status says: it is looked at again now, or some seconds after the last look. */
+  touch(uid: string): void {
+    const memory = this.#memory.get(uid);
+    if (memory !== undefined) memory.lookAtMs = Math.min(memory.lookAtMs, memory.lookedAtMs + RECHECK_MS.least);
   }
 
   /**
@@ -166,6 +173,7 @@ export class StatusSweep {
     const isSame = memory.seen !== null && seen.every((one, index) => one === memory.seen?.[index]);
     if (isSame && nowMs < memory.lookAtMs) return false;
     memory.seen = seen;
+    memory.lookedAtMs = nowMs;
     const { perPod, least, most } = RECHECK_MS;
     memory.lookAtMs = nowMs + Math.min(Math.max(tracked.size * perPod, least), most);
     return true;
@@ -214,7 +222,13 @@ export class StatusSweep {
   }
 
   #remember(uid: string): SweptAutoscaler {
-    const memory = this.#memory.get(uid) ?? { seen: null, lookAtMs: 0, retryAtMs: 0, failures: 0 };
+    const memory = this.#memory.get(uid) ?? {
+      seen: null,
+      lookedAtMs: -Infinity,
+      lookAtMs: 0,
+      retryAtMs: 0,
+      failures: 0,
+    };
     this.#memory.set(uid, memory);
     return memory;
   }

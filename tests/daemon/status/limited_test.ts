@@ -1,5 +1,5 @@
 /** What a whole podfit says of pods that want more than they can be given (L53). */
-import { assertEquals, assertStringIncludes } from "#assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { createCountLimited } from "../../../lib/daemon/status/facts.ts";
 import {
   type AutoscalerView,
@@ -32,6 +32,23 @@ Deno.test("Limited is True while scale-ups are held, with the number of pods and
   run.use({ "web-3": { cpu: 60 } });
   await run.advance(30);
   assertStringIncludes(limited(run).message, "1 of 3 pods wants more");
+});
+
+Deno.test("Limited is True as soon with many pods as with one, although many are looked at seldom (C51, L53)", async () => {
+  async function measureSeconds(count: number): Promise<number> {
+    const pods = Array.from({ length: count }, (_, index) => podObject({ name: `web-${index}` }));
+    await using run = new Run({ autoscalers: [AT_MAX], pods });
+    run.use(Object.fromEntries(pods.map(({ metadata: { name } }) => [name, { cpu: 60 }])));
+    await run.advance(100);
+    run.use({ "web-1": { cpu: 150 } });
+    for (let second = 1; second <= 100; second++) {
+      await run.advance(1);
+      if (run.condition("Limited") === "True AtBound") return second;
+    }
+    return Infinity;
+  }
+  const [few, many] = [await measureSeconds(2), await measureSeconds(40)];
+  assert(many <= few + 5, `${many} s with 40 pods, ${few} s with two`);
 });
 
 Deno.test("the event Limited comes on the edge, and again after it was over (L53)", async () => {
