@@ -1,0 +1,68 @@
+// deno-lint-ignore-file no-console
+/**
+ * `deno task bench:scale-floor [--nodes 1000] [--pods 30] [--minutes 3]`: what it costs to read the kubelets of the scale
+ * bench and to judge nothing. Two programs read them at the same time, after a minute: one that only receives the
+ * bytes, and podfit's own source of usage. So it is known how much of podfit's CPU no change of podfit can save.
+ */
+import { parseArgs } from "node:util";
+import config from "../../../deno.json" with { type: "json" };
+import { endOnSignals, startDeno } from "./daemon.ts";
+import { readUsage } from "./scale_usage.ts";
+import { SETTLED_MS } from "./scale_world.ts";
+import { startWorker } from "./scale_worker.ts";
+
+const WARM_UP_MS = 60_000;
+
+const { values } = parseArgs({
+  args: Deno.args,
+  options: {
+    nodes: { type: "string", default: "1000" },
+    pods: { type: "string", default: "30" },
+    minutes: { type: "string", default: "3" },
+  },
+});
+const world = {
+  nodes: Number(values.nodes),
+  podsPerNode: Number(values.pods),
+  startedAt: Math.floor(Date.now() / 1000) * 1000 - SETTLED_MS - 1000,
+  scaledObjects: 0,
+};
+await using stack = new AsyncDisposableStack();
+endOnSignals(stack);
+const directory = await Deno.makeTempDir();
+stack.defer(() => Deno.remove(directory, { recursive: true }));
+const server = stack.use(startWorker("scale_server.ts"));
+const { kubelets: credentials } = await server.hear() as { kubelets: { cert: string; key: string } };
+const kubelets = stack.use(startWorker("scale_kubelets.ts"));
+await kubelets.tell({ world, ...credentials });
+const { ports } = await kubelets.hear() as { ports: readonly number[] };
+await server.tell({ world, ports });
+const { kubeconfig } = await server.hear() as { kubeconfig: string };
+await Deno.writeTextFile(`${directory}/kubeconfig`, kubeconfig);
+
+const [v8Flags = ""] = /--v8-flags=\S+/.exec(config.tasks.start) ?? [];
+const reader = new URL("scale_floor_reader.ts", import.meta.url).pathname;
+const readers = ["bytes", "rows"].map((mode) => {
+  const args = ["run", "--quiet", v8Flags, "-P=dev", reader, mode, `${directory}/kubeconfig`, ports.join(",")];
+  const child = startDeno(args);
+  let complaint = "";
+  const drained = child.stderr.pipeThrough(new TextDecoderStream())
+    .pipeTo(new WritableStream({ write: (text) => void (complaint += text) }));
+  stack.defer(async () => {
+    child.kill("SIGTERM");
+    await Promise.all([child.status, drained]);
+  });
+  return { mode, pid: child.pid, getComplaint: () => complaint };
+});
+await new Promise((resolve) => setTimeout(resolve, WARM_UP_MS));
+const before = await Promise.all(readers.map(({ pid }) => readUsage(pid)));
+await new Promise((resolve) => setTimeout(resolve, Number(values.minutes) * 60_000));
+const after = await Promise.all(readers.map(({ pid }) => readUsage(pid)));
+console.log(`${world.nodes} nodes, ${world.podsPerNode} pods each, read every 15 s:\n`);
+console.log("| what | CPU s/min | memory MiB |\n|---|---|---|");
+for (const [index, { mode, getComplaint }] of readers.entries()) {
+  if (/error/i.test(getComplaint())) throw new Error(`Cannot use this run: ${getComplaint()}`);
+  const seconds = (after[index]?.cpuSeconds ?? NaN) - (before[index]?.cpuSeconds ?? NaN);
+  const what = mode === "bytes" ? "receive the bytes over TLS" : "fetch and scan them as podfit does";
+  console.log(`| ${what} | ${(seconds / Number(values.minutes)).toFixed(2)} | ${after[index]?.rssMiB.toFixed(0)} |`);
+}
