@@ -68,7 +68,7 @@ export function scaleClock(clock: Clock, speed: number): Clock {
   };
 }
 
-/** Calls `ring` at a time that its owner sets again and again. Alarms that ring at about the same time share a timer. */
+/** Calls `ring` at a time that its owner sets again and again. Alarms that ring at the same time share a timer. */
 export class Alarm {
   readonly #clock: AlarmClock;
   readonly #ring: () => void;
@@ -82,11 +82,11 @@ export class Alarm {
   }
 
   /** Sets it to `dueMs`, monotonic: it rings at that time, or up to `withinMs` later. Replaces the time it had. */
-  set(dueMs: number, withinMs = 1): void {
+  set(dueMs: number, withinMs = 0): void {
     this.cancel();
     const groups = GROUPS.get(this.#clock) ?? new Map<number, AlarmGroup>();
     GROUPS.set(this.#clock, groups);
-    const atMs = Math.ceil(dueMs / withinMs) * withinMs;
+    const atMs = withinMs === 0 ? dueMs : Math.ceil(dueMs / withinMs) * withinMs;
     let group = groups.get(atMs);
     if (group === undefined) {
       groups.set(atMs, group = { atMs, alarms: new Set(), ending: new AbortController() });
@@ -109,8 +109,10 @@ export class Alarm {
 
   async #wait({ atMs, alarms, ending }: AlarmGroup, groups: Map<number, AlarmGroup>): Promise<void> {
     try {
-      // A timer drops parts of a millisecond, and would end too early.
-      await this.#clock.sleep(Math.ceil(atMs - this.#clock.monotonic()), ending.signal);
+      await this.#clock.sleep(Math.max(0, atMs - this.#clock.monotonic()), ending.signal);
+      // A timer drops parts of a millisecond, so it may end too early.
+      const leftMs = atMs - this.#clock.monotonic();
+      if (leftMs > 0) await this.#clock.sleep(leftMs, ending.signal);
     } catch {
       return;
     }

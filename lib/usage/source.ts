@@ -69,10 +69,11 @@ export type WatchUsage = (node: UsageNode, options: WatchUsageOptions) => AsyncI
  * phase: otherwise nodes that one busy moment has delayed would be read together from then on.
  */
 export async function* readAtInterval<T>(read: () => Promise<T> | T, options: IntervalOptions): AsyncGenerator<T> {
-  const { clock, signal, initialDelayMs = 0 } = options;
+  const { clock, signal, firstMs = clock.monotonic() } = options;
   using pause = new Pause(clock, signal);
-  await pause.until(clock.monotonic() + initialDelayMs);
-  let dueMs = clock.monotonic();
+  await pause.until(firstMs);
+  // Not the time at which it woke: nodes of a group share a timer as long as they are due at the same time.
+  let dueMs = firstMs;
   while (!signal.aborted) {
     const reading = await read();
     if (signal.aborted) return;
@@ -103,8 +104,8 @@ interface IntervalOptions {
   /** Ms from reading to reading; asked again while waiting, so that a shorter one counts at once. */
   readonly interval: () => number;
   readonly clock: Clock;
-  /** Before the first reading, to spread the nodes. */
-  readonly initialDelayMs?: number;
+  /** The time of the first reading, monotonic, to spread the nodes; now by default. */
+  readonly firstMs?: number;
   /** Ends the iteration, without an error. */
   readonly signal: AbortSignal;
 }

@@ -10,7 +10,7 @@ const UID = "274067a2-453d-46ad-a8ad-3c566e52304f";
 const RECORDED = Deno.readFileSync(new URL("../testdata/summary/cadvisor.json", import.meta.url));
 
 Deno.test("pollKubelet() reads tracked pods once per interval, after its first delay (C20)", async () => {
-  await using run = start({ initialDelayMs: 3000, isTracked: (uid) => uid === UID });
+  await using run = start({ firstMs: 3000, isTracked: (uid) => uid === UID });
   await run.clock.advance(2999);
   assertEquals(run.polledAt, []);
   await run.clock.advance(1 + 20_000);

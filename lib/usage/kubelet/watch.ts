@@ -16,12 +16,13 @@ export function watchKubelets(
   const scanner = new SummaryScanner();
   let watched = 0;
   return async function* (node, options) {
-    const toGroupMs = (GROUP_MS - (clock.monotonic() + phaseMs) % GROUP_MS) % GROUP_MS;
-    const firstMs = toGroupMs + Math.floor(watched / GROUP) * GROUP_MS;
-    const initialDelayMs = firstMs % options.interval();
+    const groups = Math.max(1, Math.floor(options.interval() / GROUP_MS));
+    const beat = Math.ceil((clock.monotonic() + phaseMs) / GROUP_MS) + Math.floor(watched / GROUP) % groups;
+    // The same number for all nodes of a group, so that they share a timer.
+    const firstMs = beat * GROUP_MS - phaseMs;
     watched++;
     try {
-      yield* pollKubelet(node, { ...options, fetchSummary, scanner, clock, initialDelayMs });
+      yield* pollKubelet(node, { ...options, fetchSummary, scanner, clock, firstMs });
     } finally {
       watched--;
     }
@@ -34,8 +35,8 @@ export interface PollOptions extends WatchUsageOptions {
   /** The scanner that nodes share; a new one by default. */
   readonly scanner?: SummaryScanner;
   readonly clock: Clock;
-  /** Before the first poll, to spread the nodes. */
-  readonly initialDelayMs?: number;
+  /** The time of the first poll, monotonic, to spread the nodes; now by default. */
+  readonly firstMs?: number;
 }
 
 /** The node's readings, failed ones among them, until the signal aborts. Does not reject. */

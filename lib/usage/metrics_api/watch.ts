@@ -104,7 +104,7 @@ export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
 
   return {
     async *watchUsage(node, watch) {
-      const toBeatMs = (RESOLUTION_MS - (clock.monotonic() + phaseMs) % RESOLUTION_MS) % RESOLUTION_MS;
+      const beat = Math.ceil((clock.monotonic() + phaseMs) / RESOLUTION_MS);
       watches.add(watch);
       try {
         yield* readAtInterval(() => readOnce(node, watch), {
@@ -112,7 +112,7 @@ export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
           clock,
           // All nodes are read at the same moments: an answer is never older than its watch, and none is read twice.
           interval: () => Math.ceil(watch.interval() / RESOLUTION_MS) * RESOLUTION_MS,
-          initialDelayMs: toBeatMs,
+          firstMs: beat * RESOLUTION_MS - phaseMs,
         });
       } finally {
         watches.delete(watch);
