@@ -64,34 +64,20 @@ export async function readBytes(answer: Answer, options: BytesOptions): Promise<
     await discard(answer);
     throw tooLarge(options);
   }
-  const { buffers, limitBytes, large, signal } = options;
+  const { buffers, limitBytes, large } = options;
   const { body } = answer;
   const buffer = buffers?.take() ?? new BodyBuffer();
   if (body === null) return buffer;
   // One byte beyond the limit is enough to know that the body is too large.
-  const reader = openReader(body, buffers && (() => buffer.free(limitBytes + 1)));
-  let overdue: AbortSignal | null = null;
-  const cancel = () => void reader.cancel(signal.aborted ? signal.reason : overdue?.reason).catch(() => {});
-  signal.addEventListener("abort", cancel, { once: true });
-  try {
-    while (true) {
-      signal.throwIfAborted();
-      overdue?.throwIfAborted();
-      const { done, value } = await nextChunk(reader, options);
-      signal.throwIfAborted();
-      overdue?.throwIfAborted();
-      const before = buffer.length;
-      // A BYOB read returns its memory at the end of the body too, as an empty chunk.
-      if (value !== undefined) buffer.append(value);
-      if (buffer.length > limitBytes) throw tooLarge(options);
-      if (done) return buffer;
-      if (large === undefined || before >= large.aboveBytes || buffer.length < large.aboveBytes) continue;
-      overdue = await large.admit();
-      overdue.addEventListener("abort", cancel, { once: true });
-    }
-  } finally {
-    signal.removeEventListener("abort", cancel);
-    await reader.cancel().catch(() => {});
+  await using chunks = new ChunkReader(body, options, buffers && (() => buffer.free(limitBytes + 1)));
+  while (true) {
+    const { done, value } = await chunks.next();
+    const before = buffer.length;
+    if (value !== undefined) buffer.append(value);
+    if (buffer.length > limitBytes) throw tooLarge(options);
+    if (done) return buffer;
+    if (large === undefined || before >= large.aboveBytes || buffer.length < large.aboveBytes) continue;
+    chunks.endWith(await large.admit());
   }
 }
 
@@ -154,29 +140,55 @@ const ERROR_TEXT_BYTES = 16 * 1024;
 /** Of a pulled body whose reader has no memory of its own. */
 const CHUNK_BYTES = 16 * 1024;
 
-/** With `open`, and if the body supports it, the bytes are read into the memory that `open` returns. */
-async function* streamChunks(
-  { body }: Answer,
-  options: BodyOptions,
-  open?: () => Uint8Array<ArrayBuffer>,
-): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+async function* streamChunks({ body }: Answer, options: BodyOptions): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   if (body === null) return;
-  const { signal } = options;
-  const reader = openReader(body, open);
-  const cancel = () => void reader.cancel(signal.reason).catch(() => {});
-  signal.addEventListener("abort", cancel, { once: true });
-  try {
-    while (true) {
-      signal.throwIfAborted();
-      const { done, value } = await nextChunk(reader, options);
-      signal.throwIfAborted();
-      // A BYOB read returns its memory at the end of the body too, as an empty chunk.
-      if (value !== undefined) yield value;
-      if (done) return;
-    }
-  } finally {
-    signal.removeEventListener("abort", cancel);
-    await reader.cancel().catch(() => {});
+  await using chunks = new ChunkReader(body, options);
+  while (true) {
+    const { done, value } = await chunks.next();
+    if (value !== undefined) yield value;
+    if (done) return;
+  }
+}
+
+/** Reads a body until its signal aborts; disposal gives up the rest. */
+class ChunkReader implements AsyncDisposable {
+  readonly #reader: Reader;
+  readonly #options: BodyOptions;
+  #overdue: AbortSignal | null = null;
+  readonly #cancel = () => {
+    const { signal } = this.#options;
+    void this.#reader.cancel(signal.aborted ? signal.reason : this.#overdue?.reason).catch(() => {});
+  };
+
+  /** With `open`, and if the body supports it, the bytes are read into the memory that `open` returns. */
+  constructor(body: NonNullable<Answer["body"]>, options: BodyOptions, open?: () => Uint8Array<ArrayBuffer>) {
+    this.#reader = openReader(body, open);
+    this.#options = options;
+    options.signal.addEventListener("abort", this.#cancel, { once: true });
+  }
+
+  /** A BYOB read returns its memory at the end of the body too, as an empty chunk. */
+  async next(): ReturnType<Reader["read"]> {
+    this.#throwIfAborted();
+    const chunk = await nextChunk(this.#reader, this.#options);
+    this.#throwIfAborted();
+    return chunk;
+  }
+
+  /** This signal ends the reads from now on, too. */
+  endWith(signal: AbortSignal): void {
+    this.#overdue = signal;
+    signal.addEventListener("abort", this.#cancel, { once: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#options.signal.removeEventListener("abort", this.#cancel);
+    await this.#reader.cancel().catch(() => {});
+  }
+
+  #throwIfAborted(): void {
+    this.#options.signal.throwIfAborted();
+    this.#overdue?.throwIfAborted();
   }
 }
 

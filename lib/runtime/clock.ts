@@ -72,6 +72,8 @@ export function scaleClock(clock: Clock, speed: number): Clock {
 export class Alarm {
   readonly #clock: AlarmClock;
   readonly #ring: () => void;
+  /** Of all alarms of the clock, by the time at which they ring, monotonic ms. */
+  readonly #groups: Map<number, AlarmGroup>;
   /** `null` = it is not set. */
   #group: AlarmGroup | null = null;
 
@@ -79,18 +81,18 @@ export class Alarm {
   constructor(clock: AlarmClock, ring: () => void) {
     this.#clock = clock;
     this.#ring = ring;
+    this.#groups = GROUPS.get(clock) ?? new Map();
+    GROUPS.set(clock, this.#groups);
   }
 
   /** Sets it to `dueMs`, monotonic: it rings at that time, or up to `withinMs` later. Replaces the time it had. */
   set(dueMs: number, withinMs = 0): void {
     this.cancel();
-    const groups = GROUPS.get(this.#clock) ?? new Map<number, AlarmGroup>();
-    GROUPS.set(this.#clock, groups);
     const atMs = withinMs === 0 ? dueMs : Math.ceil(dueMs / withinMs) * withinMs;
-    let group = groups.get(atMs);
+    let group = this.#groups.get(atMs);
     if (group === undefined) {
-      groups.set(atMs, group = { atMs, alarms: new Set(), ending: new AbortController() });
-      void this.#wait(group, groups);
+      this.#groups.set(atMs, group = { atMs, alarms: new Set(), ending: new AbortController() });
+      void this.#wait(group);
     }
     group.alarms.add(this);
     this.#group = group;
@@ -103,11 +105,11 @@ export class Alarm {
     this.#group = null;
     group.alarms.delete(this);
     if (group.alarms.size > 0) return;
-    GROUPS.get(this.#clock)?.delete(group.atMs);
+    this.#groups.delete(group.atMs);
     group.ending.abort();
   }
 
-  async #wait({ atMs, alarms, ending }: AlarmGroup, groups: Map<number, AlarmGroup>): Promise<void> {
+  async #wait({ atMs, alarms, ending }: AlarmGroup): Promise<void> {
     try {
       await this.#clock.sleep(Math.max(0, atMs - this.#clock.monotonic()), ending.signal);
       // A timer drops parts of a millisecond, so it may end too early.
@@ -116,7 +118,7 @@ export class Alarm {
     } catch {
       return;
     }
-    groups.delete(atMs);
+    this.#groups.delete(atMs);
     for (const alarm of alarms) {
       alarm.#group = null;
       alarm.#ring();
@@ -132,7 +134,6 @@ interface AlarmGroup {
   readonly ending: AbortController;
 }
 
-/** By the time at which they ring, monotonic ms. */
 const GROUPS = new WeakMap<AlarmClock, Map<number, AlarmGroup>>();
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -208,8 +208,10 @@ function nextLimitedView(
  * Clauses: L53.
  */
 export function findScaleUpLimit(
-  { limited, wantedSince }: Pick<AutoscalerView, "limited" | "wantedSince">,
+  view: Pick<AutoscalerView, "limited" | "wantedSince"> | undefined,
 ): LimitReason | null {
+  if (view === undefined) return null;
+  const { limited, wantedSince } = view;
   return limited !== null && wantedSince !== null && limited.samples >= MIN_LIMITED_SAMPLES ? limited.reason : null;
 }
 

@@ -43,8 +43,8 @@ export const REPORTING: Mutations = {
     {
       breaks: "repeats a limit at each evaluation",
       in: "listBegunLimits",
-      find: "findScaleUpLimit(old) !== null",
-      replace: "findScaleUpLimit(old) === undefined",
+      find: "findScaleUpLimit(before.views[key]) !== null",
+      replace: "findScaleUpLimit(before.views[key]) === undefined",
       test: "createDaemon() writes a refusal that lasts on the pod, and no wait that ends alone (L58)",
     },
     {

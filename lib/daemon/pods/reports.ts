@@ -99,9 +99,8 @@ function listBegunLimits({ before, input, outcome }: Evaluation): readonly Notic
   const begun: Notice[] = [];
   for (const key in views) {
     const view = views[key];
-    const reason = view === undefined ? null : findScaleUpLimit(view);
-    const old = before.views[key];
-    if (view === undefined || reason === null || (old !== undefined && findScaleUpLimit(old) !== null)) continue;
+    const reason = findScaleUpLimit(view);
+    if (view === undefined || reason === null || findScaleUpLimit(before.views[key]) !== null) continue;
     const autoscaler = input.contenders.find((one) => one.key === key);
     if (autoscaler !== undefined) {
       begun.push(toLimited(reason, { autoscaler, container: view.container, input, outcome }));

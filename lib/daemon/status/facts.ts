@@ -2,9 +2,9 @@
  * What does the status of an autoscaler follow from? Its spec, its pods, limits, recommendations and the status stored
  * before. The rules that turn these facts into conditions are elsewhere, and pure.
  */
-import { type Action, type Autoscaler, toViewKey } from "../../model/autoscaler.ts";
+import type { Action, Autoscaler } from "../../model/autoscaler.ts";
 import { isOfSidecar } from "../../model/ownership.ts";
-import { findContainer, isResized, listContainers, MAX_POD_CONTAINERS, type PodFacts } from "../../model/pod.ts";
+import { findContainer, isResized, MAX_POD_CONTAINERS, type PodFacts } from "../../model/pod.ts";
 import { formatProblems, type LimitReason, type NoticeName } from "../../model/reasons.ts";
 import type { PodState, ReadableState } from "../../model/state.ts";
 import { toEffectivePolicy } from "../../resources/pod_resource_autoscaler/profiles.ts";
@@ -214,10 +214,8 @@ const NO_REASONS: ReadonlyMap<string, number> = new Map();
 
 function findLimitReason(autoscaler: Autoscaler, pod: PodFacts, state: ReadableState | null): LimitReason | null {
   if (state === null) return null;
-  const { views } = getStateFor(autoscaler, state);
-  for (const name of listContainers(autoscaler, pod)) {
-    const view = views[toViewKey(autoscaler, name)];
-    const reason = view === undefined ? null : findScaleUpLimit(view);
+  for (const view of listViewsOf(autoscaler, pod, getStateFor(autoscaler, state))) {
+    const reason = findScaleUpLimit(view);
     if (reason !== null) return reason;
   }
   return null;
@@ -228,9 +226,7 @@ export function createLimitedSink(onChange: (uid: string) => void): EvaluationSi
   const sink = ({ before, input: { contenders }, outcome: { state } }: Evaluation) => {
     if (state.views === before.views) return;
     for (const { key, uid } of contenders) {
-      const [now, old] = [state.views[key], before.views[key]];
-      const reason = now === undefined ? null : findScaleUpLimit(now);
-      if (reason !== (old === undefined ? null : findScaleUpLimit(old))) onChange(uid);
+      if (findScaleUpLimit(state.views[key]) !== findScaleUpLimit(before.views[key])) onChange(uid);
     }
   };
   return Object.assign(sink, { onQuiet: ignoreQuiet });

@@ -36,9 +36,11 @@ export function startDaemon(
 
 /** As `deno task start` and the image run it. */
 function toRun(bundle: string): readonly string[] {
-  const v8Flags = /--v8-flags=\S+/.exec(config.tasks.start) ?? [];
-  return ["run", ...v8Flags, "-P=start", "--config", `${ROOT}deno.json`, bundle];
+  return ["run", ...V8_FLAGS, "-P=start", "--config", `${ROOT}deno.json`, bundle];
 }
+
+/** Those of `deno task start`. */
+export const V8_FLAGS: readonly string[] = /--v8-flags=\S+/.exec(config.tasks.start) ?? [];
 
 const { DENO_NO_UPDATE_CHECK, MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_ } = ENVIRONMENT;
 

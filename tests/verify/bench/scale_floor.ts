@@ -5,11 +5,10 @@
  * bytes, and podfit's own source of usage. So it is known how much of podfit's CPU no change of podfit can save.
  */
 import { parseArgs } from "node:util";
-import config from "../../../deno.json" with { type: "json" };
-import { endOnSignals, startDeno } from "./daemon.ts";
+import { endOnSignals, startDeno, V8_FLAGS } from "./daemon.ts";
+import { startEmbeddedCluster } from "./scale_run.ts";
 import { readUsage } from "./scale_usage.ts";
 import { SETTLED_MS } from "./scale_world.ts";
-import { startWorker } from "./scale_worker.ts";
 
 const WARM_UP_MS = 60_000;
 
@@ -31,19 +30,11 @@ await using stack = new AsyncDisposableStack();
 endOnSignals(stack);
 const directory = await Deno.makeTempDir();
 stack.defer(() => Deno.remove(directory, { recursive: true }));
-const server = stack.use(startWorker("scale_server.ts"));
-const { kubelets: credentials } = await server.hear() as { kubelets: { cert: string; key: string } };
-const kubelets = stack.use(startWorker("scale_kubelets.ts"));
-await kubelets.tell({ world, ...credentials });
-const { ports } = await kubelets.hear() as { ports: readonly number[] };
-await server.tell({ world, ports });
-const { kubeconfig } = await server.hear() as { kubeconfig: string };
-await Deno.writeTextFile(`${directory}/kubeconfig`, kubeconfig);
+const { path, ports } = await startEmbeddedCluster(world, { directory, stack });
 
-const [v8Flags = ""] = /--v8-flags=\S+/.exec(config.tasks.start) ?? [];
 const reader = new URL("scale_floor_reader.ts", import.meta.url).pathname;
 const readers = ["bytes", "rows"].map((mode) => {
-  const args = ["run", "--quiet", v8Flags, "-P=dev", reader, mode, `${directory}/kubeconfig`, ports.join(",")];
+  const args = ["run", "--quiet", ...V8_FLAGS, "-P=dev", reader, mode, path, ports.join(",")];
   const child = startDeno(args);
   let complaint = "";
   const drained = child.stderr.pipeThrough(new TextDecoderStream())

@@ -159,10 +159,10 @@ function readReplicaFigures(metrics: string): ReplicaFigures {
 }
 
 /** The server first says what kubelets serve with, then learns where they do. */
-async function startEmbeddedCluster(
+export async function startEmbeddedCluster(
   world: World,
   { directory, stack }: { directory: string; stack: AsyncDisposableStack },
-): Promise<BenchCluster> {
+): Promise<BenchCluster & { readonly ports: readonly number[] }> {
   const server = stack.use(startWorker("scale_server.ts"));
   const { kubelets: credentials } = await server.hear() as { kubelets: { cert: string; key: string } };
   const kubelets = stack.use(startWorker("scale_kubelets.ts"));
@@ -176,7 +176,7 @@ async function startEmbeddedCluster(
     await kubelets.tell({});
     return await kubelets.hear() as Punctuality;
   };
-  return { path, token, args: [], askPunctuality };
+  return { path, token, args: [], askPunctuality, ports };
 }
 
 async function waitUntilTracked(address: string, pods: number): Promise<void> {
