@@ -4,8 +4,11 @@
  */
 import { systemClock } from "../lib/runtime/clock.ts";
 
-/** `shared`: beside others; `spare`, `cgroup2`: beside others too, with that node for itself; `alone`: beside no other. */
-export type Place = "shared" | "spare" | "cgroup2" | "alone";
+/**
+ * `shared`: beside others; `spare`, `cgroup2`: beside others too, with that node for itself; `calm`: beside those with a
+ * node for themselves, which leave the machine calm; `alone`: beside no other.
+ */
+export type Place = "shared" | "spare" | "cgroup2" | "calm" | "alone";
 
 export interface Claim {
   /** The scenario's, for the line that says how long it ran. */
@@ -34,8 +37,8 @@ export interface ClaimDeskOptions {
 
 /**
  * Those of the waiting claims that may begin now, beside the running ones. First go those with a node for themselves,
- * one after the other, as they last longest, then the largest, as they are the hardest to find room for; those that have
- * to be alone go when no other waits.
+ * one after the other, as they last longest, then the largest, as they are the hardest to find room for. Those that need
+ * a calm machine go when no shared one waits or runs, and those that have to be alone when no other waits.
  */
 export function admit(
   waiting: readonly Claim[],
@@ -60,7 +63,7 @@ function hasOwnNode(place: Place): boolean {
 }
 
 function rank({ place, millicores }: Claim): number {
-  return hasOwnNode(place) ? OWN_NODE_RANK : millicores;
+  return hasOwnNode(place) ? OWN_NODE_RANK : place === "calm" ? -1 : millicores;
 }
 
 function fits(
@@ -69,6 +72,8 @@ function fits(
 ): boolean {
   if (beside.length >= capacity.scenarios) return false;
   if (hasOwnNode(place)) return !beside.some((other) => other.place === place);
+  if (place === "calm") return beside.every((other) => hasOwnNode(other.place));
+  if (beside.some((other) => other.place === "calm")) return false;
   const shared = beside.filter((other) => other.place === "shared");
   return shared.reduce((sum, other) => sum + other.millicores, millicores) <= capacity.millicores;
 }

@@ -24,7 +24,7 @@ const POLICY = {
 const BOUNDS = { cpu: { requests: { min: "50m" } } };
 
 scenario("L61 a step of load is seen in the node's cgroups within seconds, and memory with it", {
-  needs: { alone: true, images: "load", cgroups: true, freeMillicores: 1100 },
+  needs: { calm: true, images: "load", cgroups: true, freeMillicores: 1100 },
   async run({ namespace }) {
     const target = { kind: "deployment", name: "web" };
     await applyManifests(namespace, [
@@ -62,7 +62,7 @@ scenario("L61 a step of load is seen in the node's cgroups within seconds, and m
 });
 
 scenario("L20 L21 L22 L61 demand that a limit hides is met in at most two resizes", {
-  needs: { alone: true, images: "load", cgroups: true, freeMillicores: 1300 },
+  needs: { calm: true, images: "load", cgroups: true, freeMillicores: 1300 },
   async run({ namespace }) {
     const target = { kind: "deployment", name: "web" };
     const { cpu: { requests }, memory: _memory, ...times } = POLICY;
@@ -90,7 +90,7 @@ scenario("L20 L21 L22 L61 demand that a limit hides is met in at most two resize
 });
 
 scenario("L61 a container that restarts is found again in its new cgroup", {
-  needs: { alone: true, images: "load", cgroups: true, freeMillicores: 300 },
+  needs: { calm: true, images: "load", cgroups: true, freeMillicores: 300 },
   async run({ namespace }) {
     const target = { kind: "deployment", name: "web" };
     const container = { cpuMillicores: 5, requests: { cpu: "100m", memory: "16Mi" }, limits: { memory: "40Mi" } };

@@ -35,7 +35,8 @@ scenario("L36 C35 L53 containers grow within the resources of their pod, and pod
         policy: { ...QUICK_TIMES, cpu: { requests: SIDE, limits: SIDE } },
       }),
     ]);
-    await setLoad(web, { cpuMillicores: 230 });
+    // More than it may use, so that a busy machine leaves it enough.
+    await setLoad(web, { cpuMillicores: 600 });
     await waitForActual(web, "cpu.requests", { fits: (millicores) => millicores === 150 });
     await waitForActual(web, "cpu.limits", { fits: (millicores) => millicores === 350 });
     await waitForConditions(web, { Limited: { status: "True", reason: "PodResources" } });

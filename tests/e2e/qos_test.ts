@@ -87,7 +87,7 @@ const QUICK = { ...QUICK_TIMES, consecutiveSamples: 2 };
 
 scenario("L35 C35 the request and the limit of a Guaranteed pod move as one, up and down, and come to rest", {
   // Each sample counts to the millicore: other scenarios would be seen in it.
-  needs: { alone: true, images: "load", kubelet: "signed", pods: 1, freeMillicores: 300 },
+  needs: { calm: true, images: "load", kubelet: "signed", pods: 1, freeMillicores: 300 },
   async run({ namespace }) {
     const name = "pair";
     await applyManifests(namespace, [

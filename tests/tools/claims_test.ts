@@ -25,6 +25,18 @@ const CASES: Readonly<
     begins: ["spare"],
   },
   "those for the spare node one at a time": { running: ["spare"], waiting: ["spare", "900"], begins: ["900"] },
+  "those that need a calm machine after the shared ones": { waiting: ["calm", "0"], begins: ["0"] },
+  "those that need a calm machine beside those with a node for themselves": {
+    running: ["spare"],
+    waiting: ["calm", "calm", "cgroup2"],
+    begins: ["cgroup2", "calm"],
+  },
+  "nothing shared beside one that needs a calm machine": {
+    running: ["calm"],
+    waiting: ["0", "calm", "spare"],
+    begins: ["spare"],
+  },
+  "those that need a calm machine before those that have to be alone": { waiting: ["alone", "calm"], begins: ["calm"] },
   "those that have to be alone after all others": { waiting: ["alone", "100"], begins: ["100"] },
   "those that have to be alone not beside others": { running: ["0"], waiting: ["alone"], begins: [] },
   "those that have to be alone one at a time": { waiting: ["alone", "alone"], begins: ["alone"] },
@@ -63,7 +75,7 @@ Deno.test("openClaimDesk() answers a claim once it may begin, and says for which
 });
 
 function toClaim(name: string): Claim {
-  return name === "alone" || name === "spare" || name === "cgroup2"
+  return name === "alone" || name === "calm" || name === "spare" || name === "cgroup2"
     ? { name, place: name, millicores: 700 }
     : { name, place: "shared", millicores: Number(name) };
 }

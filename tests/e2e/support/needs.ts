@@ -15,6 +15,8 @@ import { waitForRoom } from "./room.ts";
 export interface Needs {
   /** No other scenario may run beside it, e.g. because it changes what all of them use. */
   readonly alone?: true;
+  /** Only those with a node for themselves may run beside it, because it measures what it uses or how long it takes. */
+  readonly calm?: true;
   readonly images?: "load";
   /** The image of `deno task image`, and helm. */
   readonly podfitImage?: true;
@@ -70,10 +72,10 @@ export function scenario(name: string, { needs = {}, realOnly, run }: Scenario):
 }
 
 async function runWithShare(name: string, { needs = {}, run }: Pick<Scenario, "needs" | "run">): Promise<void> {
-  const { alone = false, freeMillicores: millicores = 0, node } = needs;
+  const { alone = false, calm = false, freeMillicores: millicores = 0, node } = needs;
   const nodeName = node === undefined ? null : (node === "own" ? facts?.spare?.name : facts?.cgroup2) ?? null;
   const own = node === "own" ? "spare" : ON_CGROUP2 ? "alone" : "cgroup2";
-  const place = nodeName !== null ? own : alone || node === "own" ? "alone" : "shared";
+  const place = nodeName !== null ? own : alone || node === "own" ? "alone" : calm ? "calm" : "shared";
   await using _share = await claimShare({ name, place, millicores });
   await runInNamespace(name, { nodeName, run });
 }
