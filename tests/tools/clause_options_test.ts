@@ -14,12 +14,20 @@ Deno.test("readClauseOptions() asks for", async (t) => {
     ["what both take", ["--only", "C1,R1", "--family", "R"], "none", ["R1"]],
   ];
   for (const [sentence, args, mutants, asked] of rows) {
-    await t.step(sentence, () => assertEquals(readClauseOptions(args, CLAUSES), { mutants, asked }));
+    await t.step(
+      sentence,
+      () => assertEquals(readClauseOptions(args, CLAUSES), { mutants, asked, testsPassed: false }),
+    );
   }
 });
 
+Deno.test("readClauseOptions() reads that the tests have just passed", () => {
+  const { mutants, testsPassed } = readClauseOptions(["--mutate-written", "--tests-passed"], CLAUSES);
+  assertEquals({ mutants, testsPassed }, { mutants: "written", testsPassed: true });
+});
+
 Deno.test("readClauseOptions() refuses", async (t) => {
-  const usage = "[--mutate | --mutate-written] [--only C33,C34] [--family C]";
+  const usage = "[--mutate | --mutate-written] [--tests-passed] [--only C33,C34] [--family C]";
   const rows: readonly [string, readonly string[], string][] = [
     ["a word", ["C1"], `Cannot read argument "C1": ${usage}`],
     ["a flag without its value", ["--only"], `Cannot read the arguments: ${usage}`],
