@@ -54,8 +54,9 @@ async function createPods(client: ObjectsClient, world: World): Promise<void> {
     return nodes.every((node) => node !== null);
   });
   await inTurn(listPods(world, await readTemplate()), async ({ metadata, spec, ...head }) => {
-    const { name = "", namespace = "", labels = {} } = metadata ?? {};
-    const pod = JSON.parse(JSON.stringify({ ...head, metadata: { name, labels }, spec })) as JsonObject;
+    const { name = "", namespace = "", labels = {}, annotations = {} } = metadata ?? {};
+    // Its load is in an annotation.
+    const pod = JSON.parse(JSON.stringify({ ...head, metadata: { name, labels, annotations }, spec })) as JsonObject;
     await client.create(`/api/v1/namespaces/${namespace}/pods`, pod);
   });
 }
