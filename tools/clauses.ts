@@ -54,8 +54,7 @@ interface Judged {
 async function main(args: readonly string[]): Promise<number> {
   const clauses = await readClauses(ROOT);
   const options = readClauseOptions(args, clauses);
-  const { mutants, asked } = options;
-  if (mutants === "none") return await countTests(asked);
+  if (options.mutants === "none") return await countTests(options.asked);
   const strays = [...Object.keys(MUTATIONS), ...Object.keys(GENERATED)].filter((clause) => !clauses.includes(clause));
   if (strays.length > 0) throw new Error(`Cannot find ${strays.join(", ")} of tests/mutations in the contract`);
   return await prove(options);
@@ -206,9 +205,10 @@ interface Running {
   readonly signal: AbortSignal;
 }
 
-/** By test file: how the named tests run without any mutation. */
+/** By test file: how its tests ran without any mutation. */
 type Proofs = ReadonlyMap<string, TestRun>;
 
+/** Runs the tests that the mutants name, without any mutation. */
 async function runTestsOf(
   mutants: readonly Mutant[],
   { workers, ...running }: Running & { readonly workers: readonly TreeCopy[] },
@@ -227,9 +227,10 @@ async function judge(
   { copy, proofs, ...running }: Running & { readonly copy: TreeCopy; readonly proofs: Proofs | null },
 ): Promise<Verdict> {
   const { clause, file, test, testFile } = mutant;
-  const proof = proofs?.get(testFile) ?? { fault: "it was not run" };
-  const fault = proofs === null ? null : findTestFault(mutant, clause, proof);
-  if (fault !== null) return { kind: "broken", why: fault };
+  if (proofs !== null) {
+    const fault = findTestFault(mutant, clause, proofs.get(testFile) ?? { fault: "it was not run" });
+    if (fault !== null) return { kind: "broken", why: fault };
+  }
   const run = await copy.whileChanged(mutant, async () => {
     await using _crds = file.startsWith("crds/") && needsCluster(mutant) ? await applyCrds(copy.root) : null;
     return await copy.runTests({ testFile, tests: [test], ...running, timeoutSeconds: readTimeout(running) });
