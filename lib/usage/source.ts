@@ -80,11 +80,11 @@ export async function* readAtInterval<T>(read: () => Promise<T> | T, options: In
     yield reading;
     while (!signal.aborted) {
       const nowMs = clock.monotonic();
-      const nextMs = dueMs + toIntervalMs(options);
+      const nextMs = toNextDue(dueMs, options);
       if (nextMs <= nowMs) break;
       await pause.until(nextMs - nowMs > MAX_FINAL_WAIT_MS ? nowMs + RECHECK_MS : nextMs);
     }
-    dueMs += toIntervalMs(options);
+    dueMs = toNextDue(dueMs, options);
     const lateMs = clock.monotonic() - dueMs;
     if (lateMs > toIntervalMs(options) / 2) dueMs += lateMs;
   }
@@ -106,6 +106,11 @@ interface IntervalOptions {
   readonly clock: Clock;
   /** The time of the first reading, monotonic, to spread the nodes; now by default. */
   readonly firstMs?: number;
+  /**
+   * Returns the phase of all later readings, ms: they come at multiples of the interval plus the phase. By default that
+   * of the first reading.
+   */
+  readonly toPhaseMs?: (intervalMs: number) => number;
   /** Ends the iteration, without an error. */
   readonly signal: AbortSignal;
 }
@@ -117,6 +122,14 @@ const MIN_INTERVAL_MS = 1000;
 function toIntervalMs({ interval }: Pick<IntervalOptions, "interval">): number {
   const intervalMs = interval();
   return intervalMs >= MIN_INTERVAL_MS ? intervalMs : MIN_INTERVAL_MS;
+}
+
+/** Returns the time nearest to one interval after `dueMs` that has the phase. */
+function toNextDue(dueMs: number, options: Pick<IntervalOptions, "interval" | "toPhaseMs">): number {
+  const intervalMs = toIntervalMs(options);
+  if (options.toPhaseMs === undefined) return dueMs + intervalMs;
+  const phaseMs = options.toPhaseMs(intervalMs);
+  return Math.round((dueMs - phaseMs) / intervalMs + 1) * intervalMs + phaseMs;
 }
 
 /** How often a long wait checks the interval again; at the default of 15 s only the poll itself wakes. */

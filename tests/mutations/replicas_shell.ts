@@ -81,12 +81,26 @@ export const REPLICAS_SHELL: Mutations = {
   ],
   R20: [
     {
-      breaks: "reads metered pods as rarely as tracked ones",
-      in: "PollSchedule.intervalMs",
-      find: "Math.min(this.#getOwnMs(), this.#meteredMs)",
-      replace: "Math.max(Math.min(this.#getOwnMs(), 15_000), this.#meteredMs)",
+      breaks: "reads urgent pods as rarely as other ones",
+      in: "PollSchedule.#getMeteredMs",
+      find: "isUrgent ? URGENT_INTERVAL_MS : METERED_INTERVAL_MS",
+      replace: "METERED_INTERVAL_MS",
       test:
-        "a node is read as often as the most impatient of its tracked pods asks for, and each 5 s for metered ones (C20, R20)",
+        "a node is read as often as the most impatient of its tracked pods asks for, each 15 s for metered ones, and each 5 s for urgent ones (C20, R20)",
+    },
+    {
+      breaks: "reads the many nodes of a target every 5 s",
+      in: "isOnFewNodes",
+      find: "nodes.size >= MANY_NODES",
+      replace: "nodes.size > 100",
+      test: "the pods of a target are urgent while it may grow, unless they are on many nodes (R20)",
+    },
+    {
+      breaks: "reads pods that are urgent for one of two targets as those of the other",
+      in: "MeteredPods.#meter",
+      find: "entry.sets.some(",
+      replace: "entry.sets.every(",
+      test: "a pod is urgent as long as it is for one of its targets (R20)",
     },
   ],
   R30: [

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "#assert";
 import { VirtualClock } from "../support/virtual_clock.ts";
 import { watchKubelets } from "../../lib/usage/kubelet/watch.ts";
 
-Deno.test("watchKubelets() asks nodes in groups, spread over the interval, and one that comes later falls in with them (C20)", async () => {
+function open() {
   const clock = new VirtualClock();
   const asked: { readonly node: string; readonly at: number }[] = [];
   const fetchSummary = ({ name }: { readonly name: string }) => {
@@ -13,32 +13,66 @@ Deno.test("watchKubelets() asks nodes in groups, spread over the interval, and o
   const watchUsage = watchKubelets({ fetchSummary }, { clock, random: () => 0.3 });
   const ending = new AbortController();
   const ended: Promise<void>[] = [];
-  async function watch(name: string): Promise<void> {
+  async function run(name: string, interval: () => number): Promise<void> {
     const node = { name, getAddress: () => ADDRESS };
-    const options = { interval: () => 15_000, isTracked: () => true, pods: () => [], signal: ending.signal };
+    const options = { interval, isTracked: () => true, pods: () => [], signal: ending.signal };
     for await (const reading of watchUsage(node, options)) assertEquals(reading.kind, "usage");
   }
-  for (let index = 0; index < 100; index++) ended.push(watch(`node-${index}`));
-  await clock.advance(14_999);
-  const groups = Map.groupBy(asked, ({ at }) => at);
-  assertEquals([...groups].map(([at, group]) => [at, group.length]), [
-    [43.75, 16],
-    [106.25, 16],
-    [168.75, 16],
-    [231.25, 16],
-    [293.75, 16],
-    [356.25, 16],
-    [418.75, 4],
-  ]);
-  await clock.advance(7_000);
-  ended.push(watch("late"));
-  await clock.advance(40_000);
-  const late = asked.filter(({ node }) => node === "late").map(({ at }) => at);
-  assertEquals(late.map((at, index) => at - (late[index - 1] ?? at)), [0, 15_000, 15_000]);
-  assert(late.every((at) => at % 62.5 === 43.75), `polls of the late node at ${late.join(", ")} ms`);
-  ending.abort();
-  await Promise.all(ended);
-  assertEquals(clock.pending, 0);
+  return {
+    clock,
+    asked,
+    watch: (name: string, interval: () => number) => void ended.push(run(name, interval)),
+    /** Times of the node's polls, ms. */
+    timesOf: (node: string) => asked.filter((one) => one.node === node).map(({ at }) => at),
+    async [Symbol.asyncDispose]() {
+      ending.abort();
+      await Promise.all(ended);
+      assertEquals(clock.pending, 0);
+    },
+  };
+}
+
+Deno.test("watchKubelets() asks all nodes soon, in groups, and then groups of 16 spread over the whole interval (C20)", async () => {
+  await using run = open();
+  for (let index = 0; index < 1024; index++) run.watch(`node-${index}`, () => 15_000);
+  await run.clock.advance(4_100);
+  const first = Map.groupBy(run.asked, ({ at }) => at);
+  assertEquals([...first].slice(0, 2).map(([at, group]) => [at, group.length]), [[43.75, 16], [106.25, 16]]);
+  assertEquals(first.size, 64);
+  await run.clock.advance(25_900);
+  const since = run.clock.monotonic();
+  await run.clock.advance(14_999);
+  const groups = Map.groupBy(run.asked.filter(({ at }) => at > since), ({ at }) => at);
+  assertEquals([...groups.values()].map(({ length }) => length), Array.from({ length: 64 }, () => 16));
+  const times = [...groups.keys()];
+  assertEquals(new Set(times.slice(1).map((at, index) => at - (times[index] ?? NaN))), new Set([15_000 / 64]));
+});
+
+Deno.test("watchKubelets() asks the few nodes of a small cluster at moments that are far from each other (C20)", async () => {
+  await using run = open();
+  for (let index = 0; index < 6; index++) run.watch(`node-${index}`, () => 15_000);
+  await run.clock.advance(60_000);
+  const phases = Array.from({ length: 6 }, (_, index) => (run.timesOf(`node-${index}`).at(-1) ?? NaN) % 15_000)
+    .toSorted((a, b) => a - b);
+  const gaps = phases.map((phase, index) =>
+    (index === 5 ? (phases[0] ?? NaN) + 15_000 : phases[index + 1] ?? NaN) - phase
+  );
+  assert(Math.max(...gaps) <= 3_750, `polls at ${phases.join(", ")} ms`);
+});
+
+Deno.test("watchKubelets() keeps a node's place in the interval when the interval becomes shorter and longer (C20)", async () => {
+  await using run = open();
+  let intervalMs = 15_000;
+  for (let index = 0; index < 64; index++) run.watch(`node-${index}`, () => intervalMs);
+  await run.clock.advance(60_000);
+  const before = run.timesOf("node-7").at(-1) ?? NaN;
+  intervalMs = 5_000;
+  await run.clock.advance(60_000);
+  const [one = NaN, next = NaN] = run.timesOf("node-7").slice(-2);
+  assertEquals(next - one, 5_000);
+  intervalMs = 15_000;
+  await run.clock.advance(60_000);
+  assertEquals(((run.timesOf("node-7").at(-1) ?? NaN) - before) % 15_000, 0);
 });
 
 const EMPTY = new TextEncoder().encode('{"pods":[]}');

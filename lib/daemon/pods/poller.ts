@@ -43,9 +43,15 @@ export interface NodePollerOptions {
   readonly onReading?: (reading: Reading) => void;
 }
 
+/** `isUrgent`: its usage is read every 5 s, and not only every 15 s. */
+interface MeteredPod {
+  readonly pod: PodFacts;
+  readonly isUrgent: boolean;
+}
+
 interface PolledNode {
   readonly pods: Map<string, TrackedPod>;
-  readonly metered: Map<string, PodFacts>;
+  readonly metered: Map<string, MeteredPod>;
   readonly changes: ChangedPods;
   readonly schedule: PollSchedule;
   evaluatedAt: number;
@@ -150,17 +156,19 @@ export class NodePoller implements AsyncDisposable {
     this.#endIfEmpty(node, entry);
   }
 
-  /** Reads the pod's usage every 5 s, or more often if its node is read more often. */
-  meter(pod: PodFacts): void {
+  /** Reads the pod's usage every 15 s, or every 5 s if it is urgent, or more often if its node is read more often. */
+  meter(pod: PodFacts, { isUrgent }: Pick<MeteredPod, "isUrgent">): void {
     if (pod.nodeName === null) return;
     const entry = this.#entries.get(pod.nodeName) ?? this.#add(pod.nodeName);
-    entry.metered.set(pod.uid, pod);
+    entry.metered.set(pod.uid, { pod, isUrgent });
+    entry.schedule.onMeteredChanged();
   }
 
   unmeter({ uid, nodeName }: Pick<PodFacts, "uid" | "nodeName">): void {
     const entry = this.#entries.get(nodeName ?? "");
     if (entry === undefined || nodeName === null) return;
     entry.metered.delete(uid);
+    entry.schedule.onMeteredChanged();
     this.#endIfEmpty(nodeName, entry);
   }
 
@@ -180,7 +188,7 @@ export class NodePoller implements AsyncDisposable {
 
   #add(node: string): PolledNode {
     const { clock, minPollIntervalMs = null } = this.#options;
-    const [pods, metered] = [new Map<string, TrackedPod>(), new Map<string, PodFacts>()];
+    const [pods, metered] = [new Map<string, TrackedPod>(), new Map<string, MeteredPod>()];
     const schedule = new PollSchedule({ clock, tracked: pods, metered, minPollIntervalMs });
     const entry: PolledNode = {
       pods,
@@ -465,20 +473,24 @@ export class EditPace implements Disposable {
 interface PollScheduleOptions {
   readonly clock: Pick<Clock, "monotonic">;
   readonly tracked: ReadonlyMap<string, TrackedPod>;
-  readonly metered: ReadonlyMap<string, unknown>;
+  readonly metered: ReadonlyMap<string, Pick<MeteredPod, "isUrgent">>;
   /** The operator's limit for metered pods; `null` = none. */
   readonly minPollIntervalMs: number | null;
 }
 
+/** How often usage of metered pods is read, ms: the period of the scaling loop. */
+const METERED_INTERVAL_MS = 15_000;
+
 /**
- * How often usage of metered pods is read, ms. A kubelet has a new sample of each container every 10 to 19 s, each at
- * another moment. Frequent reads show growing load early.
+ * The same for urgent ones. A kubelet has a new sample of each container every 10 to 19 s, each at another moment.
+ * Frequent reads show growing load early.
  */
-const METERED_INTERVAL_MS = 5_000;
+const URGENT_INTERVAL_MS = 5_000;
 
 export class PollSchedule {
   readonly #options: PollScheduleOptions;
-  readonly #meteredMs: number;
+  /** The interval of the metered pods; `null` after a change. */
+  #meteredMs: number | null = null;
   /**
    * The smallest interval of the tracked pods; `null` after a change. It is computed once a poll, because pods can
    * change 100,000 times in a burst.
@@ -488,12 +500,15 @@ export class PollSchedule {
 
   constructor(options: PollScheduleOptions) {
     this.#options = options;
-    this.#meteredMs = Math.max(METERED_INTERVAL_MS, options.minPollIntervalMs ?? 0);
   }
 
   /** The time between two readings, ms; Infinity for a node without pods. */
   get intervalMs(): number {
-    return this.#options.metered.size === 0 ? this.#getOwnMs() : Math.min(this.#getOwnMs(), this.#meteredMs);
+    return Math.min(this.#getOwnMs(), this.#getMeteredMs());
+  }
+
+  onMeteredChanged(): void {
+    this.#meteredMs = null;
   }
 
   onTrackedChanged(): void {
@@ -506,9 +521,19 @@ export class PollSchedule {
    */
   beginRound(): boolean {
     const now = this.#options.clock.monotonic();
-    if (now - this.#roundAt + this.#meteredMs / 2 < this.#getOwnMs()) return false;
+    if (now - this.#roundAt + this.intervalMs / 2 < this.#getOwnMs()) return false;
     this.#roundAt = now;
     return true;
+  }
+
+  /** Infinity without metered pods. */
+  #getMeteredMs(): number {
+    if (this.#meteredMs !== null) return this.#meteredMs;
+    const { metered, minPollIntervalMs } = this.#options;
+    const least = minPollIntervalMs ?? 0;
+    if (metered.size === 0) return this.#meteredMs = Infinity;
+    const isUrgent = metered.values().some((pod) => pod.isUrgent);
+    return this.#meteredMs = Math.max(isUrgent ? URGENT_INTERVAL_MS : METERED_INTERVAL_MS, least);
   }
 
   #getOwnMs(): number {
@@ -528,7 +553,7 @@ export class PollSchedule {
 export function* listUsagePods(
   { pods, metered }: {
     readonly pods: ReadonlyMap<string, TrackedPod>;
-    readonly metered: ReadonlyMap<string, PodFacts>;
+    readonly metered: ReadonlyMap<string, Pick<MeteredPod, "pod">>;
   },
 ): Generator<UsagePod> {
   for (const { pod, autoscalers } of pods.values()) {
@@ -540,7 +565,7 @@ export function* listUsagePods(
     }
     yield toUsagePod(pod, containers);
   }
-  for (const pod of metered.values()) yield toUsagePod(pod, pod.containers.filter(({ kind }) => kind !== "init"));
+  for (const { pod } of metered.values()) yield toUsagePod(pod, pod.containers.filter(({ kind }) => kind !== "init"));
 }
 
 function toUsagePod({ uid, namespace, name, qosClass }: PodFacts, containers: readonly UsageContainer[]): UsagePod {

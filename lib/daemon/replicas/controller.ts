@@ -56,7 +56,7 @@ import { FINALIZER, needsFinalizerChange, type SetFinalizer } from "./conflicts.
 import type { DeactivationLimit } from "./deactivations.ts";
 import { REQUEST_MS } from "./query_limits.ts";
 import type { ReplicasSink } from "./reports.ts";
-import { type DueLoop, EarlyScalingCheck, ReconcileSchedule } from "./schedule.ts";
+import { canGrow, type DueLoop, EarlyScalingCheck, ReconcileSchedule } from "./schedule.ts";
 import { isRetryable, type ScaleClient } from "./scale_client.ts";
 import type { ComputeUsage, MeteredPods, TargetPods, WorkloadUsage } from "./target_pods.ts";
 import type { Templates } from "./templates.ts";
@@ -331,6 +331,7 @@ export class ScaledObjectController {
   #block(by: "check" | "triggers", blocker: Blocker): void {
     const { clock } = this.#parts;
     this.#enter({ kind: "Blocked", by });
+    this.#pods.setPace({ mayGrow: false });
     this.#parts.deactivations.leave(this.#facts);
     // A loop that is due later checks again.
     if (this.#schedule.getNextAt(clock.steady()) === Infinity) this.#retry();
@@ -344,6 +345,7 @@ export class ScaledObjectController {
     signal: AbortSignal,
   ): Promise<boolean> {
     const { write } = this.#decide({ kind: "changed", scale }, { now: this.#parts.clock.steady(), transferred });
+    if (this.#facts.isPaused) this.#pods.setPace({ mayGrow: false });
     // A change is written once. After that, replicas that a person sets stay, also after a blocker has ended.
     const answer = isUnwritten ? await this.#write(write, object, signal) : null;
     const hasFailed = answer !== null && answer.kind !== "accepted";
@@ -377,7 +379,10 @@ export class ScaledObjectController {
       ? { kind: loop, scale, triggers, readyPods: readyPods ?? 0 }
       : { kind: loop, scale, triggers, readyPods };
     const { report, write } = this.#decide(observation, { now, lateMs });
-    if (report?.half === "tick") this.#earlyCheck.onScalingLoop(report);
+    if (report?.half === "tick") {
+      this.#earlyCheck.onScalingLoop(report);
+      this.#pods.setPace({ mayGrow: canGrow(object, scale) });
+    }
     if (loop === "poll" && write?.reason !== "Deactivated") this.#parts.deactivations.leave(object);
     const answer = await this.#write(write, object, signal);
     if (loop === "poll" && answer !== null && isRetryable(answer)) {

@@ -9,6 +9,7 @@ import type { ReplicasInput, ReplicasOutcome, ReplicasReport, TriggerReport } fr
 import type { ReplicasState } from "../../model/replicas_state.ts";
 import {
   type ExternalTrigger,
+  isPolled,
   listExternalTriggers,
   type ScaledObject,
   type ScaledObjectFacts,
@@ -161,10 +162,10 @@ export function createReplicasMetrics(
 }
 
 interface ReplicasSweepOptions {
-  readonly clock: Pick<Clock, "now" | "steady">;
+  readonly clock: Pick<Clock, "now" | "steady" | "monotonic">;
   readonly compute: RunQueued;
   readonly list: () => Iterable<ScaledObjectSnapshot>;
-  readonly writer: Pick<StatusWriter<ScaledObjectStatus>, "write" | "settle" | "isIdle" | "forget">;
+  readonly writer: Pick<StatusWriter<ScaledObjectStatus>, "write" | "getDueAtMs" | "settle" | "isIdle" | "forget">;
   readonly metrics: Pick<ReplicaMetrics, "setRegistered">;
   /** `null` = KEDA writes the statuses of authentications. */
   readonly authentications: Pick<AuthenticationUsers, "sweep" | "isIdle" | "settle"> | null;
@@ -178,8 +179,8 @@ interface ReplicasSweepOptions {
  */
 export class ReplicasSweep {
   readonly #options: ReplicasSweepOptions;
-  /** By uid: the snapshots whose status is written. */
-  readonly #settled = new Map<string, ScaledObjectSnapshot>();
+  /** By uid: the snapshots whose status is written, or is to be written at `dueAtMs`, monotonic ms. */
+  readonly #settled = new Map<string, ScaledObjectSnapshot & { readonly dueAtMs: number }>();
 
   constructor(options: ReplicasSweepOptions) {
     this.#options = options;
@@ -224,14 +225,28 @@ export class ReplicasSweep {
   #update(snapshot: ScaledObjectSnapshot, context: SweepContext): Promise<void> | null {
     const { facts, state } = snapshot;
     if (!this.#options.isKnown(facts.namespace)) return null;
-    const before = this.#settled.get(facts.uid);
-    if (state === null || (before?.facts === facts && before.state === state && !context.isLast)) return null;
-    const status = toScaledObjectStatus(facts, state, computeWallAheadMs(this.#options.clock));
+    if (state === null || (this.#isSettled(snapshot) && !context.isLast)) return null;
+    const { writer, clock } = this.#options;
+    const status = toScaledObjectStatus(facts, state, computeWallAheadMs(clock));
     const isShared = facts.adoption !== null;
     const object = isShared ? { ...facts, status: pickOwnStatus(facts.status) } : facts;
-    const writing = this.#options.writer.write({ object, isStale: false, isShared, status }, context);
-    if (writing === null) this.#settled.set(facts.uid, snapshot);
+    const isMinor = facts.scaledObject !== null && !isPolled(facts.scaledObject);
+    const writing = writer.write(
+      { object, isStale: false, isShared, status, ...(isMinor && { minorField: "lastActiveTime" }) },
+      context,
+    );
+    if (writing instanceof Promise) this.#settled.delete(facts.uid);
+    else {
+      const dueAtMs = writing === null ? Infinity : writer.getDueAtMs(facts.uid);
+      this.#settled.set(facts.uid, { ...snapshot, dueAtMs });
+    }
     return writing instanceof Promise ? writing : null;
+  }
+
+  #isSettled({ facts, state }: ScaledObjectSnapshot): boolean {
+    const known = this.#settled.get(facts.uid);
+    if (known === undefined || known.facts !== facts || known.state !== state) return false;
+    return this.#options.clock.monotonic() < known.dueAtMs;
   }
 }
 

@@ -15,9 +15,10 @@ import type {
   ReplicasObservation,
   ReplicasOutcome,
   ReplicasReport,
+  Scale,
   ScaleAnswer,
 } from "../../model/replicas_decision.ts";
-import { listResourceTriggers, type ScaledObjectFacts } from "../../model/scaled_object.ts";
+import { listResourceTriggers, type ScaledObject, type ScaledObjectFacts } from "../../model/scaled_object.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { UnblockedResult } from "./blockers.ts";
 import type { ComputeUsage, MeteredPods } from "./target_pods.ts";
@@ -167,8 +168,7 @@ export class EarlyScalingCheck {
   /** Usage of some pods is fresh. Returns whether `dueAt` has changed. */
   onFreshUsage(): boolean {
     if (this.#isFresh || this.#unblocked === null) return false;
-    const { object: { maxReplicas }, scale: { replicas } } = this.#unblocked;
-    this.#isFresh = replicas > 0 && replicas < maxReplicas;
+    this.#isFresh = canGrow(this.#unblocked.object, this.#unblocked.scale);
     return this.#isFresh;
   }
 
@@ -210,6 +210,11 @@ export class EarlyScalingCheck {
     const rates = pods().map(({ uid }) => metered.get(uid).rates);
     return { resources: listResourceTriggers(this.#unblocked.object), rates };
   }
+}
+
+/** Returns whether a scaling loop may raise the replicas. From 0 only the activation loop does. */
+export function canGrow({ maxReplicas }: Pick<ScaledObject, "maxReplicas">, { replicas }: Scale): boolean {
+  return replicas > 0 && replicas < maxReplicas;
 }
 
 const NO_USAGE: TriggerUsage = { resources: [], rates: [] };

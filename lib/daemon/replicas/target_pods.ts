@@ -24,7 +24,7 @@ import type { Templates } from "./templates.ts";
 
 interface TargetPodsOptions {
   readonly index: Pick<SelectorIndex, "acquire">;
-  readonly metered: Pick<MeteredPods, "acquire">;
+  readonly metered: Pick<MeteredPods, "acquire" | "setUrgent">;
   readonly uid: string;
 }
 
@@ -60,6 +60,14 @@ export class TargetPods implements Disposable {
     return held.set;
   }
 
+  /** `mayGrow`: the target may have more replicas than it has. Clauses: R20. */
+  setPace({ mayGrow }: { readonly mayGrow: boolean }): void {
+    const { metered, uid } = this.#options;
+    if (this.#held === null || this.#metering === null) return;
+    const { set } = this.#held;
+    metered.setUrgent(set, uid, mayGrow && isOnFewNodes(set));
+  }
+
   [Symbol.dispose](): void {
     this.#isDisposed = true;
     this.#release();
@@ -75,6 +83,21 @@ export class TargetPods implements Disposable {
     this.#metering?.[Symbol.dispose]();
     this.#metering = null;
   }
+}
+
+/**
+ * Nodes are read at different moments of their interval. From so many nodes on, some of a target's pods are read every few
+ * seconds, although each of its nodes is read every 15 s only.
+ */
+const MANY_NODES = 6;
+
+function isOnFewNodes({ pods }: PodSet): boolean {
+  const nodes = new Set<string>();
+  for (const { nodeName, finished } of pods.values()) {
+    if (nodeName !== null && !finished) nodes.add(nodeName);
+    if (nodes.size >= MANY_NODES) return false;
+  }
+  return true;
 }
 
 /** `at` is the time of the evaluation, epoch ms. */
@@ -179,6 +202,8 @@ interface MeteredPod {
 interface MeteredSet {
   /** UIDs of the ScaledObjects whose target has these pods. */
   readonly users: Set<string>;
+  /** Those of them for which the pods are urgent. */
+  readonly urgent: Set<string>;
   readonly alone: readonly PodSet[];
 }
 
@@ -198,13 +223,29 @@ export class MeteredPods {
     this.#options = options;
   }
 
-  /** Meters the pods of the set until the result is disposed of. `user`: the uid of the ScaledObject. */
+  /**
+   * Meters the pods of the set until the result is disposed of. `user`: the uid of the ScaledObject. Its pods are urgent
+   * until `setUrgent` says otherwise.
+   */
   acquire(set: PodSet, user: string): Disposable {
-    const { users, alone } = this.#wanted.get(set) ?? { users: new Set(), alone: [set] };
-    this.#wanted.set(set, { users, alone });
-    if (users.size === 0) { for (const pod of set.pods.values()) this.#put(alone, pod); }
-    users.add(user);
+    const wanted = this.#wanted.get(set) ?? { users: new Set(), urgent: new Set(), alone: [set] };
+    this.#wanted.set(set, wanted);
+    const isFirst = wanted.users.size === 0;
+    wanted.users.add(user);
+    if (isFirst) wanted.urgent.add(user);
+    else this.setUrgent(set, user, true);
+    if (isFirst) { for (const pod of set.pods.values()) this.#put(wanted.alone, pod); }
     return { [Symbol.dispose]: () => this.#release(set, user) };
+  }
+
+  /** Whether the pods of the set are read more often for this user; a pod is urgent if it is for any user. */
+  setUrgent(set: PodSet, user: string, isUrgent: boolean): void {
+    const wanted = this.#wanted.get(set);
+    if (wanted?.users.has(user) !== true || wanted.urgent.has(user) === isUrgent) return;
+    const before = wanted.urgent.size > 0;
+    if (isUrgent) wanted.urgent.add(user);
+    else wanted.urgent.delete(user);
+    if (wanted.urgent.size > 0 !== before) this.#meterAgain(set);
   }
 
   /**
@@ -253,24 +294,35 @@ export class MeteredPods {
       this.#entries.set(pod.uid, { pod, rates: null, recorded: nextInitialResources(null, pod), sets: alone });
     } else {
       if (!alone.every((set) => entry.sets.includes(set))) entry.sets = [...entry.sets, ...alone];
-      if (before === pod) return;
+      if (before === pod) return this.#meter(entry);
       entry.pod = pod;
       entry.recorded = nextInitialResources(entry.recorded, pod);
     }
     if (before !== undefined && (before.nodeName !== pod.nodeName || pod.finished)) this.#options.nodes.unmeter(before);
-    if (!pod.finished) this.#options.nodes.meter(pod);
+    this.#meter(this.#entries.get(pod.uid));
+  }
+
+  #meter(entry: Pick<MeteredPod, "pod" | "sets"> | undefined): void {
+    if (entry === undefined || entry.pod.finished) return;
+    const isUrgent = entry.sets.some((set) => (this.#wanted.get(set)?.urgent.size ?? 0) > 0);
+    this.#options.nodes.meter(entry.pod, { isUrgent });
+  }
+
+  #meterAgain(set: PodSet): void {
+    for (const uid of set.pods.keys()) this.#meter(this.#entries.get(uid));
   }
 
   #remove(set: PodSet, uid: string): void {
     const entry = this.#entries.get(uid);
     if (entry?.sets.includes(set) !== true) return;
     entry.sets = entry.sets.filter((one) => one !== set);
-    if (entry.sets.length > 0) return;
+    if (entry.sets.length > 0) return this.#meter(entry);
     this.#entries.delete(uid);
     this.#options.nodes.unmeter(entry.pod);
   }
 
   #release(set: PodSet, user: string): void {
+    this.setUrgent(set, user, false);
     const users = this.#wanted.get(set)?.users;
     if (users?.delete(user) !== true || users.size > 0) return;
     this.#wanted.delete(set);

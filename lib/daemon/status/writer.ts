@@ -45,6 +45,8 @@ export interface StatusToWrite<Status> {
   /** Another program writes the same list, and may write back what it read before. */
   readonly isShared?: boolean;
   readonly status: Status;
+  /** A field that follows the time and on which nothing depends: a change of it alone is written every 5 min. */
+  readonly minorField?: keyof Status & string;
 }
 
 /** What the writes of one sweep share. */
@@ -120,7 +122,7 @@ export class StatusWriter<Status extends object> {
   }
 
   #decideWhen(
-    { object, isStale, isShared = false, status }: StatusToWrite<Status>,
+    { object, isStale, isShared = false, status, minorField }: StatusToWrite<Status>,
     { memory, sweep }: Writing<Status>,
   ): "now" | "later" | null {
     const nowMs = this.#options.clock.monotonic();
@@ -144,7 +146,8 @@ export class StatusWriter<Status extends object> {
       return this.#rivalry.mayWrite(overwritten) ? "now" : null;
     }
     if (isDeepEqual(status, written.sent, true)) return null;
-    const pauseMs = sweep.isLast ? 0 : this.#pauses.begin(object.uid, { before: written.sent, after: status, sinceMs });
+    const change = { before: written.sent, after: status, sinceMs, ...(minorField !== undefined && { minorField }) };
+    const pauseMs = sweep.isLast ? 0 : this.#pauses.begin(object.uid, change);
     return sinceMs >= pauseMs ? "now" : later(written.atMs + pauseMs);
   }
 
@@ -376,11 +379,14 @@ interface StatusChange {
   readonly before: object;
   readonly after: object;
   readonly sinceMs: number;
+  readonly minorField?: string;
 }
 
 const MIN_PAUSE_MS = 5_000;
 
 const MAX_PAUSE_MS = 60_000;
+
+const MINOR_PAUSE_MS = 300_000;
 
 /** After this number of pauses without a write, a change of text is written at once again. */
 const PAUSES_UNTIL_RESET = 4;
@@ -400,7 +406,12 @@ class StatusPauses {
    * Returns how long after the last write the change may be written, in ms. If that time has come, it is taken for
    * written: after a change of text alone the next one waits longer.
    */
-  begin(uid: string, { before, after, sinceMs }: StatusChange): number {
+  begin(uid: string, { before, after, sinceMs, minorField }: StatusChange): number {
+    if (
+      minorField !== undefined && isDeepEqual(omitFields(before, [minorField]), omitFields(after, [minorField]), true)
+    ) {
+      return MINOR_PAUSE_MS;
+    }
     if (sinceMs < MIN_PAUSE_MS || !isTextOnlyChange(before, after)) return MIN_PAUSE_MS;
     const pauseMs = this.#words.get(uid) ?? MIN_PAUSE_MS;
     if (sinceMs < pauseMs) return pauseMs;
@@ -422,12 +433,13 @@ function isSameButTimes(a: unknown, b: unknown): boolean {
 /** Sizes and the number of pods follow each rollout and each resize, as messages do. */
 function isTextOnlyChange(before: object, after: object): boolean {
   const [one, other] = [before, after].map((status) =>
-    stripConditionFields(
-      Object.fromEntries(Object.entries(status).filter(([key]) => !SIZE_FIELDS.includes(key))),
-      ["message"],
-    )
+    stripConditionFields(omitFields(status, SIZE_FIELDS), ["message"])
   );
   return isDeepEqual(one, other, true);
+}
+
+function omitFields(status: object, fields: readonly string[]): object {
+  return Object.fromEntries(Object.entries(status).filter(([key]) => !fields.includes(key)));
 }
 
 const SIZE_FIELDS: readonly string[] = [

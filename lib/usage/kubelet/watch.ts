@@ -20,9 +20,11 @@ export function watchKubelets(
     const beat = Math.ceil((clock.monotonic() + phaseMs) / GROUP_MS) + Math.floor(watched / GROUP) % groups;
     // The same number for all nodes of a group, so that they share a timer.
     const firstMs = beat * GROUP_MS - phaseMs;
+    const share = toPhaseShare(watched);
+    const toPhaseMs = (intervalMs: number) => share * intervalMs - phaseMs;
     watched++;
     try {
-      yield* pollKubelet(node, { ...options, fetchSummary, scanner, clock, firstMs });
+      yield* pollKubelet(node, { ...options, fetchSummary, scanner, clock, firstMs, toPhaseMs });
     } finally {
       watched--;
     }
@@ -37,6 +39,8 @@ export interface PollOptions extends WatchUsageOptions {
   readonly clock: Clock;
   /** The time of the first poll, monotonic, to spread the nodes; now by default. */
   readonly firstMs?: number;
+  /** Returns the phase of all later polls, ms; by default that of the first one. */
+  readonly toPhaseMs?: (intervalMs: number) => number;
 }
 
 /** The node's readings, failed ones among them, until the signal aborts. Does not reject. */
@@ -53,14 +57,31 @@ interface WatchKubeletsOptions {
   readonly random: () => number;
 }
 
-/** How many nodes a group has; to send their requests takes some 5 ms. */
+/** How many nodes are polled together for the first time; to send their requests takes some 5 ms. */
 const GROUP = 16;
 
-/**
- * The time from group to group. The groups of 1,280 nodes fill 5 s, the interval of metered pods. Most intervals are
- * multiples of it, so a later node joins a group as well.
- */
+/** The time from group to group, for the first poll. */
 const GROUP_MS = 62.5;
+
+/** How many groups nodes have from their second poll on; each has 16 nodes where there are 1,024. */
+const PHASES = 64;
+
+/**
+ * Returns the part of the interval, below 1, after which a node is polled. However few nodes there are, their phases are
+ * far from each other: 0, 1/2, 1/4, 3/4, 1/8, 5/8 and so on. So pods on several nodes are read at several moments, and
+ * a load that grows is seen on the first of them. Nodes of the same phase share a timer.
+ */
+function toPhaseShare(index: number): number {
+  const [group, round] = [index % PHASES, Math.floor(index / (PHASES * GROUP))];
+  return toVanDerCorput(group) + toVanDerCorput(round) / PHASES;
+}
+
+/** The bits of the number behind the point, in reverse: https://en.wikipedia.org/wiki/Van_der_Corput_sequence */
+function toVanDerCorput(index: number): number {
+  let sum = 0;
+  for (let rest = index, share = 1 / 2; rest > 0; rest = Math.floor(rest / 2), share /= 2) sum += share * (rest % 2);
+  return sum;
+}
 
 /** A kubelet that takes longer than its interval is read as often as it can answer: readings never overlap. */
 const TIMEOUT_MS = 10_000;

@@ -7,7 +7,7 @@ import { pod, policy } from "../../support/builders.ts";
 
 function open({ minPollIntervalMs = null }: { readonly minPollIntervalMs?: number | null } = {}) {
   const clock = new VirtualClock();
-  const [tracked, metered] = [new Map<string, TrackedPod>(), new Map<string, unknown>()];
+  const [tracked, metered] = [new Map<string, TrackedPod>(), new Map<string, { readonly isUrgent: boolean }>()];
   const pace = new PollSchedule({ clock, tracked, metered, minPollIntervalMs });
   const track = (uid: string, pollIntervalMs: number) => {
     tracked.set(uid, { pod: pod({ uid }), autoscalers: [{ ...policy(), pollIntervalMs }] });
@@ -23,32 +23,46 @@ function open({ minPollIntervalMs = null }: { readonly minPollIntervalMs?: numbe
     }
     return begun;
   };
-  return { pace, tracked, metered, track, rounds };
+  const meter = (uid: string, isUrgent: boolean) => {
+    metered.set(uid, { isUrgent });
+    pace.onMeteredChanged();
+  };
+  return { pace, tracked, metered, track, meter, rounds };
 }
 
-Deno.test("a node is read as often as the most impatient of its tracked pods asks for, and each 5 s for metered ones (C20, R20)", () => {
-  const { pace, metered, track } = open();
+Deno.test("a node is read as often as the most impatient of its tracked pods asks for, each 15 s for metered ones, and each 5 s for urgent ones (C20, R20)", () => {
+  const { pace, metered, track, meter } = open();
   assertEquals(pace.intervalMs, Infinity);
   track("a", 60_000);
-  track("b", 15_000);
+  track("b", 30_000);
+  assertEquals(pace.intervalMs, 30_000);
+  meter("c", false);
   assertEquals(pace.intervalMs, 15_000);
-  metered.set("c", null);
+  meter("d", true);
   assertEquals(pace.intervalMs, 5_000);
-  track("d", 2_000);
+  meter("d", false);
+  assertEquals(pace.intervalMs, 15_000);
+  metered.clear();
+  pace.onMeteredChanged();
+  assertEquals(pace.intervalMs, 30_000);
+  meter("d", true);
+  track("e", 2_000);
   assertEquals(pace.intervalMs, 2_000);
 });
 
 Deno.test("for metered pods a node is not read more often than the operator lets autoscalers ask for (R20)", () => {
-  const { pace, metered } = open({ minPollIntervalMs: 20_000 });
-  metered.set("a", null);
-  assertEquals(pace.intervalMs, 20_000);
+  const { pace, meter } = open({ minPollIntervalMs: 20_000 });
+  for (const isUrgent of [false, true]) {
+    meter("a", isUrgent);
+    assertEquals(pace.intervalMs, 20_000);
+  }
 });
 
 Deno.test("pods are evaluated as often as they ask for, whatever their node is read for (C20, R20)", async () => {
-  const { metered, track, rounds } = open();
+  const { track, meter, rounds } = open();
   track("a", 15_000);
   assertEquals(await rounds(60), [0, 15, 30, 45]);
-  metered.set("b", null);
+  meter("b", true);
   assertEquals(await rounds(60), [0, 15, 30, 45]);
   track("c", 7_000);
   assertEquals(await rounds(20), [0, 5, 10, 15]);

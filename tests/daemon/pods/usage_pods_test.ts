@@ -30,7 +30,7 @@ Deno.test("listUsagePods() names all containers of metered pods but init contain
   const [both, metered] = [pod({ uid: "both", containers }), pod({ uid: "metered", containers })];
   const listed = [...listUsagePods({
     pods: new Map([["both", { pod: both, autoscalers: [policy({ containerName: "app" })] }]]),
-    metered: new Map([["both", both], ["metered", metered]]),
+    metered: new Map([["both", { pod: both }], ["metered", { pod: metered }]]),
   })];
   const all = ["app", "proxy"];
   assertEquals(listed.map(({ uid, containers }) => [uid, containers.map(({ name }) => name)]), [["both", all], [

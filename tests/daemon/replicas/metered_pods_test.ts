@@ -13,9 +13,14 @@ import { pod, point, SECOND, START } from "../../support/builders.ts";
 
 function open(pods: readonly PodFacts[]) {
   const read = new Map<string, string>();
+  const urgent = new Set<string>();
   const metered: MeteredPods = new MeteredPods({
     nodes: {
-      meter: ({ uid, nodeName }) => void (nodeName !== null && read.set(uid, nodeName)),
+      meter({ uid, nodeName }, { isUrgent }) {
+        if (nodeName !== null) read.set(uid, nodeName);
+        if (isUrgent) urgent.add(uid);
+        else urgent.delete(uid);
+      },
       unmeter: ({ uid }) => void read.delete(uid),
     },
     getCapacity: () => ({ cpuMillicores: null, memoryBytes: null }),
@@ -27,7 +32,7 @@ function open(pods: readonly PodFacts[]) {
   const parsed = parseSelectorText("app=web", "");
   if (!parsed.ok) throw new Error("no selector");
   const held = sets.acquire("shop", parsed.selector, "x");
-  return { read, metered, sets, held };
+  return { read, urgent, metered, sets, held };
 }
 
 function web(uid: string, fields: Partial<PodFacts> = {}): PodFacts {
@@ -59,6 +64,29 @@ Deno.test("a pod is read on the node that it comes to, and no more once it is fi
   sets.move(null, web("b"));
   sets.move(web("b"), web("b", { labels: {} }));
   assertEquals([...read], []);
+});
+
+Deno.test("a pod is urgent as long as it is for one of its targets (R20)", () => {
+  const { urgent, metered, sets, held } = open([web("a"), web("both", { labels: { app: "web", tier: "front" } })]);
+  const parsed = parseSelectorText("tier=front", "");
+  if (!parsed.ok) throw new Error("no selector");
+  const other = sets.acquire("shop", parsed.selector, "y");
+  const one = metered.acquire(held.set, "x");
+  assertEquals([...urgent], ["a", "both"], "until it is known");
+  metered.setUrgent(held.set, "x", false);
+  assertEquals([...urgent], []);
+  const two = metered.acquire(other.set, "y");
+  assertEquals([...urgent], ["both"]);
+  sets.move(null, web("late"));
+  assertEquals([...urgent], ["both"]);
+  metered.setUrgent(held.set, "x", true);
+  assertEquals([...urgent].toSorted(), ["a", "both", "late"]);
+  metered.setUrgent(held.set, "stranger", true);
+  one[Symbol.dispose]();
+  assertEquals(urgent.has("both"), true);
+  metered.setUrgent(other.set, "y", false);
+  assertEquals(urgent.has("both"), false);
+  two[Symbol.dispose]();
 });
 
 Deno.test("listUsers() visits only sets that ScaledObjects meter, however many other selectors the pod has", () => {

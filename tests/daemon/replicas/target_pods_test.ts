@@ -15,13 +15,28 @@ function selector(text: string): Selector {
   return parsed.selector;
 }
 
-function open() {
+function open({ nodes = 1 }: { readonly nodes?: number } = {}) {
   const read = new Set<string>();
+  const urgent = new Set<string>();
   const metered = new MeteredPods({
-    nodes: { meter: ({ uid }) => void read.add(uid), unmeter: ({ uid }) => void read.delete(uid) },
+    nodes: {
+      meter({ uid }, { isUrgent }) {
+        read.add(uid);
+        if (isUrgent) urgent.add(uid);
+        else urgent.delete(uid);
+      },
+      unmeter: ({ uid }) => void read.delete(uid),
+    },
     getCapacity: () => ({ cpuMillicores: null, memoryBytes: null }),
   });
-  const all = ["a", "b"].map((uid) => pod({ uid, namespace: "shop", labels: { app: uid }, nodeName: "node-1" }));
+  const all = [
+    ...["a", "b"].map((uid) => pod({ uid, namespace: "shop", labels: { app: uid }, nodeName: "node-1" })),
+    ...Array.from(
+      { length: nodes },
+      (_, index) =>
+        pod({ uid: `wide-${index}`, namespace: "shop", labels: { app: "wide" }, nodeName: `node-${index}` }),
+    ),
+  ];
   const sets = new SelectorIndex({
     listPods: () => all,
     onMoved: (set, before, after) => metered.move(set, before, after),
@@ -31,7 +46,7 @@ function open() {
     metered: [...read],
     held: ["a", "b"].flatMap((uid) => sets.setsOf(uid).flatMap(({ holders }) => [...holders])),
   });
-  return { pods, state };
+  return { pods, state, urgent };
 }
 
 const OBJECT = scaledObject({ triggers: [cpu()] });
@@ -51,4 +66,17 @@ Deno.test("a scale that is read while its object is deleted leaves nothing held 
   pods[Symbol.dispose]();
   const set = pods.follow({ selector: selector("app=a"), object: OBJECT });
   assertEquals([set.namespace, pods.set, state()], ["shop", null, { metered: [], held: [] }]);
+});
+
+Deno.test("the pods of a target are urgent while it may grow, unless they are on many nodes (R20)", () => {
+  for (const { nodes, isUrgent } of [{ nodes: 5, isUrgent: true }, { nodes: 6, isUrgent: false }]) {
+    const { pods, urgent } = open({ nodes });
+    pods.setPace({ mayGrow: false });
+    pods.follow({ selector: selector("app=wide"), object: OBJECT });
+    assertEquals(urgent.size, nodes, "until it is known");
+    pods.setPace({ mayGrow: false });
+    assertEquals(urgent.size, 0);
+    pods.setPace({ mayGrow: true });
+    assertEquals(urgent.size, isUrgent ? nodes : 0, `on ${nodes} nodes`);
+  }
 });

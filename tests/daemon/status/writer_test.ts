@@ -92,3 +92,26 @@ Deno.test("StatusWriter asks for a status that failed to be written again, until
   await writer.settle();
   assertEquals(written, ["loud/web"]);
 });
+
+Deno.test("StatusWriter writes a change of the minor field alone every 5 min, and with any other change at once (R90)", async () => {
+  const { clock, writer, sweep, written } = openWriter([]);
+  let shown = {};
+  const put = async (text: string, time: string) => {
+    const object = { ...statusOf("shop", "web").object, status: shown };
+    const status = { text, time } as Status;
+    const writing = writer.write({ object, isStale: false, status, minorField: "time" as never }, sweep);
+    if (writing instanceof Promise) {
+      await writing;
+      shown = status;
+    }
+    return written.splice(0).length;
+  };
+  assertEquals(await put("a", "1"), 1);
+  await clock.advance(50_000);
+  assertEquals([await put("a", "2"), writer.getDueAtMs("shop/web")], [0, 300_000]);
+  assertEquals(await put("b", "2"), 1);
+  await clock.advance(299_999);
+  assertEquals(await put("b", "3"), 0);
+  await clock.advance(1);
+  assertEquals(await put("b", "4"), 1);
+});

@@ -115,9 +115,12 @@ export function listDeployments(world: World): readonly JsonObject[] {
   }));
 }
 
-/** Each computes its metrics at every tick, and may have no other number of replicas than it has. */
+/**
+ * Each computes its metrics at every tick. It may have more replicas, and its usage is 0.7 to 0.9 of its target, so it stays
+ * at its minimum.
+ */
 export function listScaledObjects(world: World): readonly JsonObject[] {
-  const trigger = (type: string) => ({ type, metricType: "Utilization", metadata: { value: "60" } });
+  const trigger = (type: string) => ({ type, metricType: "Utilization", metadata: { value: "80" } });
   return listApps(world, ({ app, namespace, replicas }) => ({
     apiVersion: "keda.sh/v1alpha1",
     kind: "ScaledObject",
@@ -125,7 +128,7 @@ export function listScaledObjects(world: World): readonly JsonObject[] {
     spec: {
       scaleTargetRef: { name: app },
       minReplicaCount: replicas,
-      maxReplicaCount: replicas,
+      maxReplicaCount: replicas + 10,
       triggers: [trigger("cpu"), trigger("memory")],
     },
   }));

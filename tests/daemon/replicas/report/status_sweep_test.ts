@@ -9,13 +9,13 @@ import { getComputeQueue } from "../../../../lib/runtime/event_loop.ts";
 import { VirtualClock } from "../../../support/virtual_clock.ts";
 import { parseScaledObject } from "../../../../lib/resources/scaled_object/scaled_object.ts";
 
-function seen(name: string, isSeen = true): ScaledObjectSnapshot {
+function seen(name: string, isSeen = true, minReplicaCount = 1): ScaledObjectSnapshot {
   const cpu = { type: "cpu", metricType: "Utilization", metadata: { value: "60" } };
   const facts = parseScaledObject({
     apiVersion: "keda.sh/v1alpha1",
     kind: "ScaledObject",
     metadata: { name, namespace: "shop", uid: `uid-${name}`, generation: 1 },
-    spec: { scaleTargetRef: { name }, minReplicaCount: 1, triggers: [cpu] },
+    spec: { scaleTargetRef: { name }, minReplicaCount, triggers: [cpu] },
   });
   return { facts, state: isSeen ? seedReplicasState(null) : null };
 }
@@ -24,14 +24,18 @@ class Desk {
   readonly written: string[] = [];
   readonly registered: unknown[] = [];
   answer: "later" | null = null;
+  dueAtMs = 0;
+  minorField: string | undefined;
+  readonly clock = new VirtualClock();
   unknown: readonly string[] = [];
   list: readonly ScaledObjectSnapshot[] = [];
   readonly sweep = new ReplicasSweep({
-    clock: new VirtualClock(),
-    compute: getComputeQueue(new VirtualClock()),
+    clock: this.clock,
+    compute: getComputeQueue(this.clock),
     list: () => this.list,
     writer: {
-      write: ({ object, status }) => {
+      write: ({ object, status, minorField }) => {
+        this.minorField = minorField;
         const one = this.list.find(({ facts }) => facts.uid === object.uid);
         const expected = one?.state === undefined || one.state === null
           ? null
@@ -40,6 +44,7 @@ class Desk {
         this.written.push(object.name);
         return this.answer;
       },
+      getDueAtMs: () => this.dueAtMs,
       settle: async () => {},
       isIdle: true,
       forget: (uid) => void this.written.push(`forgets ${uid}`),
@@ -68,6 +73,33 @@ Deno.test("a status is looked at when the object or its state is another, and un
   desk.answer = null;
   await desk.look();
   assertEquals(await desk.look(), []);
+});
+
+Deno.test("a status that is put off is looked at when it is due, and at once after another change (R90)", async () => {
+  const desk = new Desk();
+  const web = seen("web");
+  desk.list = [web];
+  desk.answer = "later";
+  desk.dueAtMs = 300_000;
+  assertEquals(await desk.look(), ["web"]);
+  await desk.clock.advance(299_999);
+  assertEquals(await desk.look(), []);
+  await desk.clock.advance(1);
+  assertEquals(await desk.look(), ["web"]);
+  desk.dueAtMs = 600_000;
+  assertEquals([await desk.look(), await desk.look()], [["web"], []]);
+  desk.list = [{ ...web, state: { ...seedReplicasState(null) } }];
+  assertEquals(await desk.look(), ["web"]);
+});
+
+Deno.test("lastActiveTime alone is written seldom where nothing depends on it, and else as it changes (R90)", async () => {
+  const desk = new Desk();
+  desk.list = [seen("web")];
+  await desk.look();
+  assertEquals(desk.minorField, "lastActiveTime");
+  desk.list = [seen("idle", true, 0)];
+  await desk.look();
+  assertEquals(desk.minorField, undefined);
 });
 
 Deno.test("an object before its first pass has no status to write, and one that is gone is forgotten (R90)", async () => {
