@@ -105,6 +105,12 @@ export interface UsageRows {
   getInstance(row: number): string;
 }
 
+/** Usage of a pod as numbers. `row`: the start of the pod's own row. */
+export interface RowsOfPod {
+  readonly rows: UsageRows;
+  readonly row: number;
+}
+
 /**
  * The fields of a row. That of a pod has `usageBytes`, and where `at` is not NaN the fields of PodCpu. That of a
  * container has those of a Point with a counter.

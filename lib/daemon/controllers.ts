@@ -65,6 +65,8 @@ interface ControllersOptions {
   readonly term: Pick<Term, "isLeading"> | null;
 }
 
+const NO_SCALE_IN = {};
+
 const NO_STATUS_WRITER = {
   findLast: () => null,
   write: () => null,
@@ -137,6 +139,7 @@ export function createControllers(options: ControllersOptions): Runnable {
         ...replicas?.getContext(pod, now),
       };
     },
+    getScaleIn: (pod, now) => replicas?.getContext(pod, now) ?? NO_SCALE_IN,
     dryRun,
     canDecide: observer.canDecide,
     findCurrent: ({ pod }) => cache.findTracked(pod.uid),

@@ -5,12 +5,14 @@
  * the HPA controller would get from the metrics API. From the last usage podfit also sees whether the next scaling loop
  * should run early.
  */
-import type { PodUsage, Point } from "../api/usage.ts";
+import { type PodUsage, type Point, ROW, type RowsOfPod } from "../api/usage.ts";
 import { SILENCE_MS } from "../model/autoscaler.ts";
 import type { NodeCapacity } from "../model/decision.ts";
-import { findContainer, type PodFacts } from "../model/pod.ts";
+import type { ContainerFacts, PodFacts } from "../model/pod.ts";
 import type { PodMetric, ReplicasReport } from "../model/replicas_decision.ts";
 import type { ResourceTrigger } from "../model/scaled_object.ts";
+import { getNumber } from "../units/usage_rows.ts";
+import { toMilliAmount } from "./replica_calculator.ts";
 
 /** The samples of one pod; plain JSON. */
 export interface PodRates {
@@ -59,14 +61,15 @@ const MAX_AMOUNT = 2 ** 46;
  * https://github.com/kubernetes-sigs/metrics-server/blob/v0.9.0/pkg/storage/pod.go
  * Clauses: C22, R20, R21.
  */
-export function nextRates(before: PodRates | null, usage: PodUsage, context: RateContext): PodRates {
+export function nextRates(before: PodRates | null, usage: PodUsage | RowsOfPod, context: RateContext): PodRates {
   const { containers: known } = before ?? NO_RATES;
   // podfit reads a kubelet more often than it measures. Most readings have nothing new, and cost nothing.
   let containers: Record<string, ContainerRates> | null = null;
-  for (const { name, kind } of context.pod.containers) {
+  for (const container of context.pod.containers) {
+    const { name, kind } = container;
     const last = Object.hasOwn(known, name) ? known[name] ?? null : null;
-    const point = kind === "init" ? undefined : usage.points.find((one) => one.container === name);
-    const next = point === undefined || isInvalid(point) ? last : nextContainerRates(last, point, context);
+    const sample = kind === "init" ? null : findSample(usage, container);
+    const next = sample === null || isInvalid(sample) ? last : nextContainerRates(last, sample, context);
     if (next === last) continue;
     containers ??= { ...known };
     if (next !== null) containers[name] = next;
@@ -75,10 +78,37 @@ export function nextRates(before: PodRates | null, usage: PodUsage, context: Rat
   return containers === null ? before ?? NO_RATES : { containers };
 }
 
+/** What a rate is computed from. `runningAt`: when the container started, epoch ms; `null` = it does not run. */
+interface Sample extends Pick<Point, "instance" | "at" | "workingSetBytes" | "cpu"> {
+  readonly runningAt: number | null;
+}
+
+/** Returns `null` without usage of the container. */
+function findSample(
+  usage: PodUsage | RowsOfPod,
+  { name, runningAt }: Pick<ContainerFacts, "name" | "runningAt">,
+): Sample | null {
+  if (!("rows" in usage)) {
+    const point = usage.points.find(({ container }) => container === name);
+    return point === undefined ? null : { ...point, runningAt };
+  }
+  const { rows } = usage;
+  const row = rows.findContainer(usage.row, name);
+  if (row < 0) return null;
+  const { numbers } = rows;
+  return {
+    runningAt,
+    instance: rows.getInstance(row),
+    at: getNumber(numbers, row + ROW.at),
+    workingSetBytes: getNumber(numbers, row + ROW.workingSetBytes),
+    cpu: { kind: "counter", counterNs: getNumber(numbers, row + ROW.counterNs) },
+  };
+}
+
 const NO_RATES: PodRates = Object.freeze({ containers: Object.freeze({}) });
 
-function nextContainerRates(last: ContainerRates | null, point: Point, context: RateContext): ContainerRates | null {
-  const { instance, at, workingSetBytes, cpu } = point;
+function nextContainerRates(last: ContainerRates | null, sample: Sample, context: RateContext): ContainerRates | null {
+  const { instance, at, workingSetBytes, cpu, runningAt } = sample;
   // A container that has just ended, or that the source has not measured yet.
   if (workingSetBytes === 0 || (cpu.kind === "counter" && cpu.counterNs === 0)) return null;
   if (exceeds(workingSetBytes, context.capacity.memoryBytes)) return last;
@@ -86,7 +116,7 @@ function nextContainerRates(last: ContainerRates | null, point: Point, context: 
   if (before !== null && at - before.at < (cpu.kind === "rate" ? 1 : MIN_RATE_WINDOW_MS)) return before;
   const rate = cpu.kind === "rate"
     ? { nanocores: Math.round(cpu.millicores * 1e6), windowMs: cpu.windowMs }
-    : computeRate(before, { ...point, counterNs: cpu.counterNs }, context);
+    : computeRate(before, { at, runningAt, counterNs: cpu.counterNs });
   if (rate !== null && exceeds(rate.nanocores / 1e6, context.capacity.cpuMillicores)) return last;
   const counterNs = cpu.kind === "rate" ? null : cpu.counterNs;
   return { instance, at, seenAt: context.readAt, counterNs, workingSetBytes, rate };
@@ -98,10 +128,9 @@ function nextContainerRates(last: ContainerRates | null, point: Point, context: 
  */
 function computeRate(
   before: ContainerRates | null,
-  { container, at, counterNs }: Point & { readonly counterNs: number },
-  { pod }: RateContext,
+  { at, runningAt, counterNs }: Pick<Sample, "at" | "runningAt"> & { readonly counterNs: number },
 ): ContainerRates["rate"] {
-  const ageMs = at - (findContainer(pod, container)?.runningAt ?? -Infinity);
+  const ageMs = at - (runningAt ?? -Infinity);
   if (ageMs >= MIN_FRESH_AGE_MS && ageMs < MAX_FRESH_AGE_MS) return toRate(counterNs, ageMs);
   if (before === null || before.counterNs === null || counterNs < before.counterNs) return null;
   return toRate(counterNs - before.counterNs, at - before.at);
@@ -122,7 +151,7 @@ function exceeds(amount: number, capacity: number | null): boolean {
 }
 
 /** The sources filter such numbers; a new source may not. */
-function isInvalid({ at, cpu, workingSetBytes }: Point): boolean {
+function isInvalid({ at, cpu, workingSetBytes }: Sample): boolean {
   const isReal = cpu.kind === "counter"
     ? isValidNumber(cpu.counterNs)
     : isValidNumber(cpu.millicores) && isValidNumber(cpu.windowMs);
@@ -148,29 +177,29 @@ interface PodMetricQuery {
  * Clauses: R21, R22, R23, R24.
  */
 export function findPodMetric(rates: PodRates | null, { pod, type, container, now }: PodMetricQuery): PodMetric | null {
-  let [milli, isFound] = [0n, false];
-  let first: { readonly at: number; readonly windowMs: number } | null = null;
+  // Of one pod, so that a double has all of it.
+  let amount = 0;
+  let isFound = false;
+  let [at, windowMs] = [Infinity, 0];
   for (const { name, kind, runningAt } of pod.containers) {
     if (kind === "init" || runningAt === null) continue;
     const own = rates !== null && Object.hasOwn(rates.containers, name) ? rates.containers[name] : undefined;
     if (own === undefined || own.rate === null || Math.abs(now - own.seenAt) >= SILENCE_MS) return null;
-    const { at, rate: { nanocores, windowMs } } = own;
-    if (first === null || at < first.at) first = { at, windowMs };
+    if (own.at < at) [at, windowMs] = [own.at, own.rate.windowMs];
     if (container !== null && container !== name) continue;
     isFound = true;
-    milli += type === "cpu" ? toMillicores(nanocores) : toMilliBytes(own.workingSetBytes);
+    amount += type === "cpu" ? toMillicores(own.rate.nanocores) : Math.trunc(own.workingSetBytes);
   }
-  return isFound && first !== null ? { milli, ...first } : null;
+  return isFound ? { milli: toMilliAmount(amount, type), at, windowMs } : null;
 }
 
-/** Rounds up, as Quantity.MilliValue does, each container separately. */
-function toMillicores(nanocores: number): bigint {
-  return (BigInt(nanocores) + 999_999n) / 1_000_000n;
+/** Rounds up, as Quantity.MilliValue does, each container separately. Exact: a remainder of doubles is. */
+function toMillicores(nanocores: number): number {
+  const rest = nanocores % NANOCORES_PER_MILLICORE;
+  return (nanocores - rest) / NANOCORES_PER_MILLICORE + (rest > 0 ? 1 : 0);
 }
 
-function toMilliBytes(bytes: number): bigint {
-  return BigInt(Math.trunc(bytes)) * 1000n;
-}
+const NANOCORES_PER_MILLICORE = 1_000_000;
 
 /** The period of the scaling loop: the sync period of the HPA controller. */
 export const SCALING_LOOP_MS = 15_000;
@@ -179,8 +208,8 @@ export const SCALING_LOOP_MS = 15_000;
 export const MIN_SCALING_INTERVAL_MS = 5_000;
 
 /**
- * The usage at which the target is met, by the index of a cpu or memory trigger. Below it no scaling loop raises
- * replicas.
+ * By the index of a cpu or memory trigger, the usage at which its ratio is half of the tolerance above 1. Below it no scaling
+ * loop raises replicas: that needs a ratio above the tolerance.
  */
 export type TargetUsage = ReadonlyMap<number, number>;
 
@@ -191,15 +220,19 @@ export interface TriggerUsage {
   readonly rates: readonly (PodRates | null)[];
 }
 
-/** Computed from the last report of the scaling loop. Clauses: R7. */
-export function computeTargetUsage({ resources, rates }: TriggerUsage, { triggers }: ReplicasReport): TargetUsage {
+/** Computed from the last report of the scaling loop. `tolerance`: for more replicas, such as 0.1. Clauses: R7. */
+export function computeTargetUsage(
+  { resources, rates }: TriggerUsage,
+  { triggers }: ReplicasReport,
+  tolerance: number,
+): TargetUsage {
   return new Map(resources.map((trigger) => {
     const ratio = triggers.find((one) => one.index === trigger.index)?.proposal?.ratio ?? null;
-    return [trigger.index, ratio === null ? 0 : sumUsage(trigger, rates) / ratio];
+    return [trigger.index, ratio === null ? 0 : sumUsage(trigger, rates) / ratio * (1 + tolerance / 2)];
   }));
 }
 
-/** Returns whether the usage of a trigger is above its target. */
+/** Returns whether the usage of a trigger may raise replicas. */
 export function isAboveTarget({ resources, rates }: TriggerUsage, targets: TargetUsage): boolean {
   return resources.some((trigger) => sumUsage(trigger, rates) > (targets.get(trigger.index) ?? 0));
 }

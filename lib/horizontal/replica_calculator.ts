@@ -49,10 +49,8 @@ interface GroupsInput {
 export function proposeByGroups(groups: Groups, input: GroupsInput): GroupsProposal | null {
   const { target, tolerance, replicas, requestOf, usageOf, others = [] } = input;
   const { ready } = groups;
-  const measured = [
-    ...ready.map((pod) => ({ usage: usageOf(pod), request: requestOf(pod) })),
-    ...others.map((usage) => ({ usage, request: 0n })),
-  ];
+  const measured: CountedPod[] = ready.map((pod) => ({ usage: usageOf(pod), request: requestOf(pod) }));
+  for (const usage of others) measured.push({ usage, request: 0n });
   const ratio = toUsageRatio(measured, target);
   if (ratio === null) return null;
   const isUp = ratio > 1;
@@ -320,18 +318,18 @@ interface PodRequestOptions {
   /** The trigger's containerName; `null` = the pod as a whole. */
   readonly container: string | null;
   /**
-   * By the name of a container or sidecar: thousandths of a core or byte; `null` = it requests nothing. Not called for
-   * plain init containers.
+   * By the name of a container or sidecar: whole millicores or bytes; `null` = it requests nothing. Not called for plain
+   * init containers.
    */
-  readonly requestOf: (container: string) => bigint | null;
+  readonly requestOf: (container: string) => number | null;
 }
 
 /**
- * Returns thousandths of a core or byte, or why it cannot be computed.
+ * Returns millicores or bytes, or why it cannot be computed. A double has all of them: see `toMilliAmount`.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
  * Clauses: R25, R82.
  */
-export function computePodRequest(pod: PodFacts, options: PodRequestOptions): bigint | RequestProblem {
+export function computePodRequest(pod: PodFacts, options: PodRequestOptions): number | RequestProblem {
   const { container } = options;
   if (container !== null) return getContainerRequest(pod, container, options);
   return hasPodLevelRequests(pod) ? computePodLevelRequest(pod, options) : sumContainers(pod, options);
@@ -355,20 +353,28 @@ export function findLack(triggers: readonly ResourceTrigger[], pods: Iterable<Po
 }
 
 function describeLack(pod: PodFacts, { type, container }: ResourceTrigger): string | null {
+  const key = `${type}.requests` as const;
+  // Nearly every pod has all requests, and each pod is checked in each loop.
+  const hasAll = container === null && pod.podResources === null &&
+    pod.containers.every(({ spec }) => spec[key] !== null);
+  if (hasAll) return null;
   let owner = "pod";
-  const requestOf = (name: string): bigint | null => {
-    const amount = findContainer(pod, name)?.spec[`${type}.requests`] ?? null;
+  const requestOf = (name: string): number | null => {
+    const amount = findContainer(pod, name)?.spec[key] ?? null;
     if (amount === null) owner = `container ${name}`;
-    return amount === null ? null : toMilliAmount(amount, type);
+    return amount;
   };
   const request = computePodRequest(pod, { resource: type, container, requestOf });
-  if (typeof request === "bigint") return null;
+  if (typeof request === "number") return null;
   const prefix = `the scaledobject has a ${type} trigger`;
   if (request.reason === "NoContainer") return `${prefix} but the pods have no container ${container}`;
   return `${prefix} but the ${owner} doesn't have the ${type} request defined`;
 }
 
-/** Converts amounts of PodFacts to thousandths: millicores stay, bytes times 1000. */
+/**
+ * Converts millicores or bytes to thousandths: millicores stay, bytes times 1000. These need exact integers beyond 2^53,
+ * and the amounts of one pod do not.
+ */
 export function toMilliAmount(amount: number, resource: Resource): bigint {
   return resource === "cpu" ? BigInt(amount) : BigInt(amount) * 1000n;
 }
@@ -377,15 +383,15 @@ function getContainerRequest(
   pod: PodFacts,
   name: string,
   { resource, requestOf }: PodRequestOptions,
-): bigint | RequestProblem {
+): number | RequestProblem {
   if (!pod.containers.some((one) => one.name === name && isRunning(one.kind))) {
     return { reason: "NoContainer", message: `container ${name} not found in Pod ${pod.name}` };
   }
   return requestOf(name) ?? toMissing(pod, name, resource);
 }
 
-function sumContainers(pod: PodFacts, { resource, requestOf }: PodRequestOptions): bigint | RequestProblem {
-  let sum = 0n;
+function sumContainers(pod: PodFacts, { resource, requestOf }: PodRequestOptions): number | RequestProblem {
+  let sum = 0;
   for (const { name, kind } of pod.containers) {
     if (!isRunning(kind)) continue;
     const request = requestOf(name);
@@ -416,39 +422,38 @@ function hasPodLevelRequests({ podResources }: PodFacts): boolean {
 }
 
 /** The overhead of the RuntimeClass is a request too, also if it is the only one. */
-function computePodLevelRequest(pod: PodFacts, options: PodRequestOptions): bigint | RequestProblem {
+function computePodLevelRequest(pod: PodFacts, options: PodRequestOptions): number | RequestProblem {
   const { resource } = options;
   const own = pod.podResources?.[`${resource}.requests`] ?? null;
-  const request = own === null ? aggregate(pod, options) : toMilliAmount(own, resource);
+  const request = own === null ? aggregate(pod, options) : own;
   const extra = getOverhead(pod, resource);
-  if (request === null && extra === 0n) {
+  if (request === null && extra === 0) {
     return { reason: "NoRequest", message: `missing pod-level request for ${resource} in Pod ${pod.name}` };
   }
-  return (request ?? 0n) + extra;
+  return (request ?? 0) + extra;
 }
 
-function getOverhead({ overhead }: PodFacts, resource: Resource): bigint {
-  if (overhead === null) return 0n;
-  return toMilliAmount(resource === "cpu" ? overhead.cpuMillicores : overhead.memoryBytes, resource);
+function getOverhead({ overhead }: PodFacts, resource: Resource): number {
+  if (overhead === null) return 0;
+  return resource === "cpu" ? overhead.cpuMillicores : overhead.memoryBytes;
 }
 
 /**
  * Returns the sum of all that run together, or of an init container and the sidecars started before it if that is more;
  * `null` = no container requests any.
  */
-function aggregate({ containers }: PodFacts, { resource, requestOf }: PodRequestOptions): bigint | null {
-  let [running, sidecars, peak, isAsked] = [0n, 0n, 0n, false];
+function aggregate({ containers }: PodFacts, { resource, requestOf }: PodRequestOptions): number | null {
+  let [running, sidecars, peak, isAsked] = [0, 0, 0, false];
   for (const { name, kind, spec } of containers) {
-    const init = spec[`${resource}.requests`];
-    const request = kind !== "init" ? requestOf(name) : init === null ? null : toMilliAmount(init, resource);
+    const request = kind === "init" ? spec[`${resource}.requests`] : requestOf(name);
     if (request === null) continue;
     isAsked = true;
-    if (kind === "init") peak = peak > sidecars + request ? peak : sidecars + request;
+    if (kind === "init") peak = Math.max(peak, sidecars + request);
     else running += request;
     if (kind === "sidecar") sidecars += request;
   }
   if (!isAsked) return null;
-  return running > peak ? running : peak;
+  return Math.max(running, peak);
 }
 
 /**

@@ -106,7 +106,8 @@ export class Alarm {
     group.alarms.delete(this);
     if (group.alarms.size > 0) return;
     this.#groups.delete(group.atMs);
-    group.ending.abort();
+    // Without a reason it would make an error with a stack.
+    group.ending.abort(CANCELLED);
   }
 
   async #wait({ atMs, alarms, ending }: AlarmGroup): Promise<void> {
@@ -126,6 +127,42 @@ export class Alarm {
   }
 }
 
+/** The waits of one loop. A thousand loops keep few timers: their alarms share them, and each has one listener. */
+export class Pause implements Disposable {
+  readonly #signal: AbortSignal;
+  readonly #alarm: Alarm;
+  readonly #end = () => {
+    this.#alarm.cancel();
+    this.#wake();
+  };
+  #wake = () => {};
+
+  constructor(clock: AlarmClock, signal: AbortSignal) {
+    this.#signal = signal;
+    this.#alarm = new Alarm(clock, () => this.#wake());
+    signal.addEventListener("abort", this.#end);
+  }
+
+  /** Resolves at that time, monotonic, when the signal aborts, or when `end` is called. One wait at a time. */
+  until(dueMs: number): Promise<void> {
+    if (this.#signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+      this.#alarm.set(dueMs);
+    });
+  }
+
+  /** Ends the wait; without one it does nothing. */
+  end(): void {
+    this.#end();
+  }
+
+  [Symbol.dispose](): void {
+    this.#signal.removeEventListener("abort", this.#end);
+    this.#end();
+  }
+}
+
 type AlarmClock = Pick<Clock, "monotonic" | "sleep">;
 
 interface AlarmGroup {
@@ -133,6 +170,8 @@ interface AlarmGroup {
   readonly alarms: Set<Alarm>;
   readonly ending: AbortController;
 }
+
+const CANCELLED = new Error("the alarm was cancelled");
 
 const GROUPS = new WeakMap<AlarmClock, Map<number, AlarmGroup>>();
 

@@ -12,7 +12,7 @@ import {
   type TargetUsage,
   type TriggerUsage,
 } from "../horizontal/pod_metrics.ts";
-import { countReadyPods } from "../horizontal/replica_calculator.ts";
+import { countReadyPods, toTolerance } from "../horizontal/replica_calculator.ts";
 import type { SizeInput } from "../model/decision.ts";
 import { canResizeRestart, type Disruption, isUnavailable } from "../model/disruption.ts";
 import type { ReplicasObservation, ReplicasReport, Scale, TriggerReading } from "../model/replicas_decision.ts";
@@ -96,7 +96,8 @@ export class Workload {
     this.#isFresh = false;
     const usage = this.#listUsage();
     const report = this.#see(this.#look(now), now);
-    if (report !== null) this.#targets = computeTargetUsage(usage, report);
+    const { behavior = null } = this.#options.scaledObject?.scaledObject ?? {};
+    if (report !== null) this.#targets = computeTargetUsage(usage, report, toTolerance(behavior).up);
   }
 
   /** Whether a tick would raise replicas now, as fresh usage has it: then it does not wait for its time (R7). */

@@ -4,7 +4,7 @@
  * A helper takes one reading per interval without overlap.
  */
 import type { FailureReason, Reading } from "../api/usage.ts";
-import { Alarm, type Clock } from "../runtime/clock.ts";
+import { type Clock, Pause } from "../runtime/clock.ts";
 import type { QosClass } from "../units/resources.ts";
 
 /** The fields of a node that a source needs. */
@@ -136,34 +136,3 @@ function toNextDue(dueMs: number, options: Pick<IntervalOptions, "interval" | "t
 const RECHECK_MS = 5_000;
 
 const MAX_FINAL_WAIT_MS = 15_000;
-
-/** The waits of one loop. A thousand loops keep few timers: their alarms share them, and each has one listener. */
-class Pause implements Disposable {
-  readonly #signal: AbortSignal;
-  readonly #alarm: Alarm;
-  readonly #end = () => {
-    this.#alarm.cancel();
-    this.#wake();
-  };
-  #wake = () => {};
-
-  constructor(clock: Clock, signal: AbortSignal) {
-    this.#signal = signal;
-    this.#alarm = new Alarm(clock, () => this.#wake());
-    signal.addEventListener("abort", this.#end);
-  }
-
-  /** Resolves at that time, monotonic, or when the signal aborts. */
-  until(dueMs: number): Promise<void> {
-    if (this.#signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#wake = resolve;
-      this.#alarm.set(dueMs);
-    });
-  }
-
-  [Symbol.dispose](): void {
-    this.#signal.removeEventListener("abort", this.#end);
-    this.#end();
-  }
-}

@@ -3,6 +3,7 @@ import { assert, assertEquals } from "#assert";
 import type { Point } from "../../lib/api/usage.ts";
 import { findPodMetric, nextRates, type PodRates } from "../../lib/horizontal/pod_metrics.ts";
 import type { PodMetric } from "../../lib/model/replicas_decision.ts";
+import { UsageTable } from "../../lib/usage/rows.ts";
 import { container, MI, pod, point, type PointOverrides, SECOND, START } from "../support/builders.ts";
 
 const NODE = { cpuMillicores: 8000, memoryBytes: 32768 * MI };
@@ -16,11 +17,16 @@ interface Read {
   readonly facts?: typeof POD;
 }
 
-/** After readings of these points, each read when its first point was measured. */
+/** After readings of these points, each read when its first point was measured. Rows of them give the same. */
 function follow(readings: readonly Read[], before: PodRates | null = null): PodRates | null {
   let rates = before;
   for (const { points, readAt = points[0]?.at ?? START, facts = POD } of readings) {
-    rates = nextRates(rates, { points, usageBytes: null }, { pod: facts, readAt, capacity: NODE });
+    const [before, usage, context] = [rates, { points, usageBytes: null }, { pod: facts, readAt, capacity: NODE }];
+    rates = nextRates(before, usage, context);
+    if (!points.every(({ cpu }) => cpu.kind === "counter")) continue;
+    const rows = new UsageTable();
+    rows.add(facts.uid, usage);
+    assertEquals(nextRates(before, { rows, row: rows.findPod(facts.uid) }, context), rates);
   }
   return rates;
 }

@@ -13,25 +13,24 @@ const proxy = container({ name: "proxy", kind: "sidecar", spec: resources({ "cpu
 const setup = container({ name: "setup", kind: "init", spec: resources({ "cpu.requests": 900 }) });
 const bare = container({ name: "bare", spec: resources() });
 
-function read(facts: PodFacts, resource: Resource = "cpu", name: string | null = null): bigint | RequestProblem {
-  const requestOf = (one: string) => {
-    const amount = facts.containers.find((each) => each.name === one)?.spec[`${resource}.requests`] ?? null;
-    return amount === null ? null : toMilliAmount(amount, resource);
-  };
+function read(facts: PodFacts, resource: Resource = "cpu", name: string | null = null): number | RequestProblem {
+  const requestOf = (one: string) =>
+    facts.containers.find((each) => each.name === one)?.spec[`${resource}.requests`] ?? null;
   return computePodRequest(facts, { resource, container: name, requestOf });
 }
 
 Deno.test("computePodRequest() is the sum over containers and native sidecars, without init containers that end (R25)", () => {
-  assertEquals(read(pod({ containers: [app, setup, proxy] })), 520n);
+  assertEquals(read(pod({ containers: [app, setup, proxy] })), 520);
 });
 
-Deno.test("computePodRequest() is in thousandths of a byte for memory (R21, R25)", () => {
-  assertEquals(read(pod({ containers: [app] }), "memory"), 64n * 1024n * 1024n * 1000n);
+Deno.test("toMilliAmount() is in thousandths of a core, and of a byte for memory (R21, R25)", () => {
+  assertEquals(toMilliAmount(520, "cpu"), 520n);
+  assertEquals(toMilliAmount(64 * MI, "memory"), 64n * 1024n * 1024n * 1000n);
 });
 
 Deno.test("computePodRequest() takes one container's or native sidecar's where the trigger names it (R25)", () => {
   const facts = pod({ containers: [app, proxy, setup] });
-  assertEquals([read(facts, "cpu", "app"), read(facts, "cpu", "proxy")], [500n, 20n]);
+  assertEquals([read(facts, "cpu", "app"), read(facts, "cpu", "proxy")], [500, 20]);
 });
 
 Deno.test("computePodRequest() finds no container that a pod has not, nor one that ends before the others start (R25)", () => {
@@ -51,29 +50,29 @@ Deno.test("computePodRequest() names the first container without a request, in t
 
 Deno.test("computePodRequest() asks for the container's request in the way that its caller has it (R25, R82)", () => {
   const facts = pod({ containers: [app, proxy] });
-  assertEquals(computePodRequest(facts, { resource: "cpu", container: null, requestOf: () => 7n }), 14n);
-  assertEquals(computePodRequest(facts, { resource: "cpu", container: "app", requestOf: () => 7n }), 7n);
+  assertEquals(computePodRequest(facts, { resource: "cpu", container: null, requestOf: () => 7 }), 14);
+  assertEquals(computePodRequest(facts, { resource: "cpu", container: "app", requestOf: () => 7 }), 7);
 });
 
 Deno.test("computePodRequest() takes the pod's own request, with its overhead, but not where a container is named (R25)", () => {
   const podResources = resources({ "cpu.requests": 300 });
   const overhead = { cpuMillicores: 30, memoryBytes: 10 };
   const facts = pod({ containers: [app, bare], podResources, overhead });
-  assertEquals(read(facts), 330n);
-  assertEquals(read(facts, "cpu", "app"), 500n);
+  assertEquals(read(facts), 330);
+  assertEquals(read(facts, "cpu", "app"), 500);
 });
 
 Deno.test("computePodRequest() adds no overhead to the sum of the containers (R25)", () => {
-  assertEquals(read(pod({ containers: [app], overhead: { cpuMillicores: 30, memoryBytes: 10 } })), 500n);
+  assertEquals(read(pod({ containers: [app], overhead: { cpuMillicores: 30, memoryBytes: 10 } })), 500);
 });
 
 Deno.test("computePodRequest() takes what the containers need together where the pod itself asks for the other resource (R25)", () => {
   const podResources = resources({ "memory.requests": MI });
-  assertEquals(read(pod({ containers: [app, bare], podResources })), 500n);
+  assertEquals(read(pod({ containers: [app, bare], podResources })), 500);
   // The sidecar runs beside the init container after it.
-  assertEquals(read(pod({ containers: [app, proxy, setup], podResources })), 920n);
-  assertEquals(read(pod({ containers: [app, setup, proxy], podResources })), 900n);
-  assertEquals(read(pod({ containers: [app], podResources, overhead: { cpuMillicores: 30, memoryBytes: 10 } })), 530n);
+  assertEquals(read(pod({ containers: [app, proxy, setup], podResources })), 920);
+  assertEquals(read(pod({ containers: [app, setup, proxy], podResources })), 900);
+  assertEquals(read(pod({ containers: [app], podResources, overhead: { cpuMillicores: 30, memoryBytes: 10 } })), 530);
 });
 
 Deno.test("computePodRequest() misses a request that neither the pod nor any container has (R25)", () => {
@@ -84,14 +83,14 @@ Deno.test("computePodRequest() misses a request that neither the pod nor any con
 
 Deno.test("computePodRequest() looks at the containers where the pod has limits of its own but no requests (R25)", () => {
   const podResources = resources({ "cpu.limits": 2000 });
-  assertEquals(read(pod({ containers: [app], podResources, overhead: { cpuMillicores: 30, memoryBytes: 0 } })), 500n);
+  assertEquals(read(pod({ containers: [app], podResources, overhead: { cpuMillicores: 30, memoryBytes: 0 } })), 500);
 });
 
 Deno.test("computePodRequest() takes what the RuntimeClass adds for a request, where neither the pod nor a container has one (R25)", () => {
   const podResources = resources({ "memory.requests": MI });
   const facts = (cpuMillicores: number) =>
     pod({ name: "web-1", containers: [bare], podResources, overhead: { cpuMillicores, memoryBytes: 10 } });
-  assertEquals(read(facts(30)), 30n);
+  assertEquals(read(facts(30)), 30);
   assertEquals(read(facts(0)), { reason: "NoRequest", message: "missing pod-level request for cpu in Pod web-1" });
 });
 

@@ -59,15 +59,15 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "cuts millicores",
       in: "toMillicores",
-      find: "999_999n",
-      replace: "0n",
+      find: "rest > 0 ? 1 : 0",
+      replace: "rest > 0 ? 0 : 0",
       test: RATE,
     },
     {
       breaks: "computes memory in doubles",
-      in: "toMilliBytes",
-      find: "BigInt(Math.trunc(bytes)) * 1000n",
-      replace: "BigInt(Math.fround(bytes * 1000))",
+      in: "toMilliAmount",
+      find: "BigInt(amount) * 1000n",
+      replace: "BigInt(Math.fround(amount * 1000))",
       test: MEMORY,
     },
     {
@@ -82,8 +82,8 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "has the time of the container alone",
       in: "findPodMetric",
-      find: "if (first === null",
-      replace: "if (container === name || first === null",
+      find: "if (own.at < at)",
+      replace: "if (container === name || own.at < at)",
       test: SUMS,
     },
   ],

@@ -45,7 +45,7 @@ export const REPLICAS_SHELL: Mutations = {
       in: "EarlyScalingCheck.wouldRaise",
       find: "write !== null && write.replicas > scale.replicas",
       replace: "write?.replicas !== 0",
-      test: "usage that asks for no more pods, or for more than there may be, has no tick of its own (R7)",
+      test: "usage above its target is looked at 5 s after a tick at the soonest, then at once (R7)",
     },
     {
       breaks: "leaves the grid where it was after a tick before its time",

@@ -26,9 +26,9 @@ export const SAMPLING: Mutations = {
     },
     {
       breaks: "polls twice as often",
-      in: "readAtInterval",
-      find: "dueMs + toIntervalMs(options)",
-      replace: "dueMs + toIntervalMs(options) / 2",
+      in: "toNextDue",
+      find: "return dueMs + intervalMs;",
+      replace: "return dueMs + intervalMs / 2;",
       test: "pollKubelet() reads tracked pods once per interval, after its first delay (C20)",
     },
   ],

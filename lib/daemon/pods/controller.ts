@@ -36,6 +36,8 @@ interface PodControllerOptions {
   readonly findSiblings: (tracked: TrackedPod, input: Pick<SizeInput, "now" | "wallAheadMs">) => Siblings | null;
   /** Returns the input that the pod's own object does not contain; absent fields have nothing to report. */
   readonly getContext: (pod: PodFacts, now: number) => EvaluationContext;
+  /** Returns the part of it that a quiet evaluation needs, for less; `getContext` by default. */
+  readonly getScaleIn?: (pod: PodFacts, now: number) => Pick<EvaluationContext, "scaleInPending" | "scaledInAt">;
   readonly dryRun: boolean;
   /** False while the namespace's autoscalers may not all be known. Its pods are not evaluated then. */
   readonly canDecide: (namespace: string) => boolean;
@@ -179,9 +181,9 @@ export class PodController implements AsyncDisposable {
   ): boolean {
     const verdict = this.#states.findVerdict(pod.uid);
     if (verdict === null || this.#inFlight.has(pod.uid)) return false;
-    const { clock, getContext, report, surroundings } = this.#options;
+    const { clock, getContext, getScaleIn = getContext, report, surroundings } = this.#options;
     const { now, wallAheadMs } = round;
-    const { scaleInPending, scaledInAt } = getContext(pod, now);
+    const { scaleInPending, scaledInAt } = getScaleIn(pod, now);
     const isQuiet = verdict.advance({
       now,
       wallAheadMs,

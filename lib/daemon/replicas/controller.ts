@@ -36,7 +36,7 @@ import {
 } from "../../model/scaled_object.ts";
 import { checkFormulaRun } from "../../resources/scaled_object/scaled_object.ts";
 import type { WorkBudget } from "../../runtime/budget.ts";
-import { type Clock, computeWallAheadMs } from "../../runtime/clock.ts";
+import { type Clock, computeWallAheadMs, Pause } from "../../runtime/clock.ts";
 import type { RunQueued } from "../../runtime/event_loop.ts";
 import type { Semaphore } from "../../runtime/limits.ts";
 import type { TriggerReader } from "../../triggers/reader.ts";
@@ -156,8 +156,8 @@ export class ScaledObjectController {
   #warnings: readonly string[] = [];
   /** What pods lack for a cpu or memory trigger; `null` = nothing, or not known. */
   #lack: string | null = null;
-  /** Ends the sleep between two reconciles. */
-  #wakeUp = new AbortController();
+  /** Between two reconciles; `null` while it does not run. */
+  #pause: Pause | null = null;
   /** Cancels the questions to triggers: a change or the end does not wait for answers. */
   #questions = new AbortController();
 
@@ -220,13 +220,13 @@ export class ScaledObjectController {
 
   reconcileNow(): void {
     this.#reconcileAt = -Infinity;
-    this.#wakeUp.abort();
+    this.#pause?.end();
     this.#questions.abort();
   }
 
   /** Usage of some of the target's pods is fresh. */
   onFreshUsage(): void {
-    if (this.#earlyCheck.onFreshUsage()) this.#wakeUp.abort();
+    if (this.#earlyCheck.onFreshUsage()) this.#pause?.end();
   }
 
   /** The object was removed from the API server. */
@@ -238,19 +238,19 @@ export class ScaledObjectController {
     }
     this.#enter({ kind: "Ended" });
     this.#parts.deactivations.leave(this.#facts);
-    this.#wakeUp.abort();
+    this.#pause?.end();
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, canScale } = this.#parts;
+    using pause = new Pause(clock, signal);
+    this.#pause = pause;
     while (!signal.aborted && this.#phase.kind !== "Ended") {
-      this.#wakeUp = new AbortController();
       const now = clock.steady();
       const dueAt = canScale(this.#facts.namespace) ? this.#getDueAt(now) : now + UNKNOWN_RETRY_MS;
       const nextAt = Math.min(dueAt, this.#earlyCheck.dueAt);
-      if (nextAt > now) {
-        await clock.sleep(nextAt - now, AbortSignal.any([signal, this.#wakeUp.signal])).catch(() => {});
-      } else if (dueAt <= now) await this.#reconcile(signal);
+      if (nextAt > now) await pause.until(clock.monotonic() + nextAt - now);
+      else if (dueAt <= now) await this.#reconcile(signal);
       else if (await this.#earlyCheck.wouldRaise(signal)) this.#schedule.scaleNow(clock.steady());
     }
   }

@@ -358,16 +358,18 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     movePodInSet: (set, before, after) => metered.move(set, before, after),
     getContext(pod, now) {
       // A coupled trigger reads the usage of the pods, so its object meters them.
-      for (const uid of metered.listUsers(pod.uid)) {
-        const controller = rows.get(uid)?.controller;
-        const object = controller?.facts.scaledObject ?? null;
-        if (controller === undefined || object === null || controller.replicasState === null) continue;
-        if (!controller.hasCoupledTrigger) continue;
-        const { isScaleInPending, scaledInAt } = controller.replicasState;
-        const fields = () => listHeldFields(listResourceTriggers(object), getWorkloadPod(object, pod), now);
-        return { ...(isScaleInPending && { scaleInPending: fields() }), ...(scaledInAt !== null && { scaledInAt }) };
-      }
-      return {};
+      const controller = metered.findUser(pod.uid, (uid) => {
+        const one = rows.get(uid)?.controller;
+        return one?.hasCoupledTrigger === true && one.facts.scaledObject !== null && one.replicasState !== null
+          ? one
+          : null;
+      });
+      const { facts: { scaledObject: object = null } = {}, replicasState: state = null } = controller ?? {};
+      if (object === null || state === null) return NO_CONTEXT;
+      const { isScaleInPending, scaledInAt } = state;
+      if (!isScaleInPending && scaledInAt === null) return NO_CONTEXT;
+      const fields = () => listHeldFields(listResourceTriggers(object), getWorkloadPod(object, pod), now);
+      return { ...(isScaleInPending && { scaleInPending: fields() }), ...(scaledInAt !== null && { scaledInAt }) };
     },
     isStuck: () => statusLoop.isStuck,
     writeLast: () => statusLoop.writeLast(sweep),
@@ -376,6 +378,8 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     },
   };
 }
+
+const NO_CONTEXT: ReturnType<ReplicasManager["getContext"]> = {};
 
 /** Only these questions need the list of pods: it is long, and copied each time. */
 function asksForPods({ source }: ExternalTrigger): boolean {

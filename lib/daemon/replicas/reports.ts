@@ -208,14 +208,21 @@ export class ReplicasSweep {
     const context: SweepContext = { signal, isLast };
     const writes: Promise<void>[] = [];
     const registered = { triggers: new Map<string, number>(), objects: new Map<string, number>() };
-    for (const snapshot of this.#options.list()) {
-      await this.#options.compute(() => {
+    const snapshots = this.#options.list()[Symbol.iterator]();
+    const sweepSome = () => {
+      for (let checked = 0; checked < CHECKS_PER_TURN; checked++) {
+        const { done, value: snapshot } = snapshots.next();
+        if (done === true) return true;
+        countRegistered(snapshot.facts, registered);
+        addUser(users, snapshot.facts);
+        if (this.#isSettled(snapshot) && !isLast) continue;
         const writing = this.#update(snapshot, context);
         if (writing !== null) writes.push(writing);
-      });
-      countRegistered(snapshot.facts, registered);
-      addUser(users, snapshot.facts);
-    }
+        return false;
+      }
+      return false;
+    };
+    while (!await this.#options.compute(sweepSome));
     this.#options.metrics.setRegistered(registered);
     if (authentications !== null) writes.push(...await authentications.sweep(users, context));
     if (waits) await Promise.all(writes);
@@ -225,7 +232,7 @@ export class ReplicasSweep {
   #update(snapshot: ScaledObjectSnapshot, context: SweepContext): Promise<void> | null {
     const { facts, state } = snapshot;
     if (!this.#options.isKnown(facts.namespace)) return null;
-    if (state === null || (this.#isSettled(snapshot) && !context.isLast)) return null;
+    if (state === null) return null;
     const { writer, clock } = this.#options;
     const status = toScaledObjectStatus(facts, state, computeWallAheadMs(clock));
     const isShared = facts.adoption !== null;
@@ -249,6 +256,9 @@ export class ReplicasSweep {
     return this.#options.clock.monotonic() < known.dueAtMs;
   }
 }
+
+/** How many objects without a change are checked before the event loop gets its next turn. */
+const CHECKS_PER_TURN = 50;
 
 interface AuthenticationUsersOptions {
   readonly compute: RunQueued;

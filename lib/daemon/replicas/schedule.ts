@@ -10,6 +10,7 @@ import {
   type TargetUsage,
   type TriggerUsage,
 } from "../../horizontal/pod_metrics.ts";
+import { toTolerance } from "../../horizontal/replica_calculator.ts";
 import type { PodFacts } from "../../model/pod.ts";
 import type {
   ReplicasObservation,
@@ -151,7 +152,10 @@ export class EarlyScalingCheck {
   readonly #options: EarlyScalingCheckOptions;
   /** The object and scale of the last check, with later writes; `null` = blocked, or not checked yet. */
   #unblocked: Pick<UnblockedResult, "object" | "scale"> | null = null;
+  /** Usage is fresh and above its target. */
   #isFresh = false;
+  /** Usage is not compared with the target before this time, epoch ms. */
+  #compareAt = -Infinity;
   #targets: TargetUsage = new Map();
   /** The next check is not earlier than this. Infinity before the first scaling loop. */
   #soonestAt = Infinity;
@@ -165,10 +169,15 @@ export class EarlyScalingCheck {
     return this.#isFresh ? this.#soonestAt : Infinity;
   }
 
-  /** Usage of some pods is fresh. Returns whether `dueAt` has changed. */
+  /** Usage of some pods is fresh. Returns whether `dueAt` has changed. Most readings are below the target and end here. */
   onFreshUsage(): boolean {
     if (this.#isFresh || this.#unblocked === null) return false;
-    this.#isFresh = canGrow(this.#unblocked.object, this.#unblocked.scale);
+    if (!canGrow(this.#unblocked.object, this.#unblocked.scale)) return false;
+    const now = this.#options.clock.steady();
+    if (now < this.#compareAt) return false;
+    const usage = this.#getUsage();
+    this.#compareAt = now + Math.min(usage.rates.length * COMPARE_MS_PER_POD, MIN_SCALING_INTERVAL_MS);
+    this.#isFresh = isAboveTarget(usage, this.#targets);
     return this.#isFresh;
   }
 
@@ -186,7 +195,8 @@ export class EarlyScalingCheck {
   onScalingLoop(report: ReplicasReport): void {
     this.#isFresh = false;
     this.#soonestAt = this.#options.clock.steady() + MIN_SCALING_INTERVAL_MS;
-    this.#targets = computeTargetUsage(this.#getUsage(), report);
+    const tolerance = toTolerance(this.#unblocked?.object.behavior ?? null).up;
+    this.#targets = computeTargetUsage(this.#getUsage(), report, tolerance);
   }
 
   /** Returns whether the scaling loop would raise the replicas now. Rejects with the signal's reason only. */
@@ -195,8 +205,7 @@ export class EarlyScalingCheck {
     const at = clock.steady();
     this.#isFresh = false;
     this.#soonestAt = at + MIN_SCALING_INTERVAL_MS;
-    // This test is cheap, and most readings end here.
-    if (this.#unblocked === null || !isAboveTarget(this.#getUsage(), this.#targets)) return false;
+    if (this.#unblocked === null) return false;
     const { object, scale } = this.#unblocked;
     const resources = listResourceTriggers(object);
     const { triggers, readyPods } = await computeUsage({ object, resources, pods, at, signal });
@@ -211,6 +220,9 @@ export class EarlyScalingCheck {
     return { resources: listResourceTriggers(this.#unblocked.object), rates };
   }
 }
+
+/** The usage of many pods is compared less often than there are readings of their nodes, ms. */
+const COMPARE_MS_PER_POD = 30;
 
 /** Returns whether a scaling loop may raise the replicas. From 0 only the activation loop does. */
 export function canGrow({ maxReplicas }: Pick<ScaledObject, "maxReplicas">, { replicas }: Scale): boolean {

@@ -161,8 +161,8 @@ export function createGetWorkloadPod(options: WorkloadPodsOptions): GetWorkloadP
   const { metered, templates } = options;
   return (place, pod) => {
     const { rates, recorded } = metered.get(pod.uid);
-    const known = needsTemplate(pod, recorded) ? templates.find(place, pod) : NO_TEMPLATE;
-    return { pod, rates, initialResources: { recorded, ...known }, vertical: findVertical(pod, options) };
+    const { revision, template } = needsTemplate(pod, recorded) ? templates.find(place, pod) : NO_TEMPLATE;
+    return { pod, rates, initialResources: { recorded, revision, template }, vertical: findVertical(pod, options) };
   };
 }
 
@@ -207,6 +207,10 @@ interface MeteredSet {
   readonly alone: readonly PodSet[];
 }
 
+const NOT_METERED: Pick<MeteredPod, "sets"> = { sets: [] };
+
+const NOBODY: ReadonlySet<string> = new Set();
+
 const UNKNOWN_USAGE: MeteredUsage = { rates: null, recorded: null };
 
 /**
@@ -249,11 +253,18 @@ export class MeteredPods {
   }
 
   /**
-   * Yields the UIDs of the ScaledObjects that meter the pod. No other selector of the pod is visited: a tenant can have
-   * hundreds of autoscalers with different ones.
+   * Returns the first result that is not `null`, of the UIDs of the ScaledObjects that meter the pod. No other selector of
+   * the pod is visited: a tenant can have hundreds of autoscalers with different ones.
    */
-  *listUsers(uid: string): Generator<string> {
-    for (const set of this.#entries.get(uid)?.sets ?? []) yield* this.#wanted.get(set)?.users ?? [];
+  findUser<T>(uid: string, find: (user: string) => T | null): T | null {
+    const { sets } = this.#entries.get(uid) ?? NOT_METERED;
+    for (const set of sets) {
+      for (const user of this.#wanted.get(set)?.users ?? NOBODY) {
+        const found = find(user);
+        if (found !== null) return found;
+      }
+    }
+    return null;
   }
 
   /** A pod was added to the set or has changed; `null` = it left the set. */
@@ -266,14 +277,15 @@ export class MeteredPods {
 
   recordReading(reading: Reading): void {
     if (reading.kind === "failed") return;
-    const { readAt } = reading;
+    const { readAt, pods, rows } = reading;
     const capacity = this.#options.getCapacity(reading.node);
     const fresh = new Set<PodSet>();
-    for (const uid of reading.pods.keys()) {
+    for (const uid of pods.keys()) {
       const entry = this.#entries.get(uid);
-      // Objects are built of metered pods only.
-      const usage = entry === undefined ? undefined : reading.pods.get(uid);
-      if (entry === undefined || usage === undefined) continue;
+      if (entry === undefined) continue;
+      // A source that has rows builds no objects.
+      const usage = rows === undefined ? pods.get(uid) : { rows, row: rows.findPod(uid) };
+      if (usage === undefined) continue;
       const rates = nextRates(entry.rates, usage, { pod: entry.pod, readAt, capacity });
       if (rates === entry.rates) continue;
       entry.rates = rates;

@@ -136,7 +136,7 @@ export class StatusWriter<Status extends object> {
     const sinceMs = nowMs - written.atMs;
     // A stale watch shows nothing new, not even our own write.
     const isShown = !isStale && sinceMs >= (isShared ? SHARED_LAG_MS : WATCH_LAG_MS);
-    const isOverwritten = (isShown || isShared) && !isSameButTimes(object.status, written.stored);
+    const isOverwritten = (isShown || isShared) && this.#isOverwritten(object.status, written);
     if (isShared && isOverwritten && !isSameButTimes(status, object.status)) {
       return isShown ? "now" : later(written.atMs + SHARED_LAG_MS);
     }
@@ -149,6 +149,13 @@ export class StatusWriter<Status extends object> {
     const change = { before: written.sent, after: status, sinceMs, ...(minorField !== undefined && { minorField }) };
     const pauseMs = sweep.isLast ? 0 : this.#pauses.begin(object.uid, change);
     return sinceMs >= pauseMs ? "now" : later(written.atMs + pauseMs);
+  }
+
+  #isOverwritten(shown: unknown, written: Written<Status>): boolean {
+    if (shown === written.shown) return false;
+    if (!isSameButTimes(shown, written.stored)) return true;
+    written.shown = shown;
+    return false;
   }
 
   async #send({ object, status }: StatusToWrite<Status>, { memory, sweep }: Writing<Status>): Promise<void> {
@@ -170,7 +177,7 @@ export class StatusWriter<Status extends object> {
       this.#unansweredAtMs.delete(namespace);
       permit.report(failure === null ? null : findBusy(failure));
       if (failure !== null) throw failure;
-      memory.written = { sent: status, stored, atMs: clock.monotonic() };
+      memory.written = { sent: status, stored, atMs: clock.monotonic(), shown: UNSEEN };
       memory.failures = 0;
       onTrouble({ kind: "recovered", what: WHAT, subject: formatName(object) });
     } catch (error) {
@@ -232,11 +239,15 @@ const SHARED_LAG_MS = 15_000;
 
 const WHAT = "Cannot write status";
 
+const UNSEEN = Symbol("unseen");
+
 /** What was sent last, and what the server stored. With another CRD it leaves fields out. */
 interface Written<Status> {
   readonly sent: Status;
   readonly stored: Status;
   readonly atMs: number;
+  /** The last status of the watch that was found to be the stored one; compared by identity. */
+  shown: unknown;
 }
 
 interface Writing<Status> {

@@ -109,17 +109,16 @@ function computeRequestsByContainer(
   baseline: BaselineKind,
 ): ComparedRequests {
   const { trigger: { type: resource, container } } = context;
-  const toMilli = (amount: number) => toMilliAmount(Math.trunc(amount), resource);
   const compared: ComparedContainer[] = [];
-  const addContainer = (name: string): bigint | null => {
+  const addContainer = (name: string): number | null => {
     const one = compareRequests(of, name, { context, baseline });
     if (one === null) return null;
     compared.push(one);
-    return toMilli(one.born);
+    return Math.trunc(one.born);
   };
-  const findFull = (name: string): bigint | null => {
+  const findFull = (name: string): number | null => {
     const one = compared.find((known) => known.name === name);
-    return one === undefined ? null : toMilli(one.full);
+    return one === undefined ? null : Math.trunc(one.full);
   };
   const born = computePodRequest(of.pod, { resource, container, requestOf: addContainer });
   // Most pods cannot grow, and this runs for each of them at each loop.
@@ -129,10 +128,11 @@ function computeRequestsByContainer(
   if (unknown !== undefined) {
     return { requests: { problem: toUnknownRequest(of, unknown.name, resource) }, isClipped: false };
   }
-  if (typeof born !== "bigint") return { requests: { problem: born }, isClipped: false };
-  if (typeof full !== "bigint") return { requests: { problem: full }, isClipped: false };
+  if (typeof born !== "number") return { requests: { problem: born }, isClipped: false };
+  if (typeof full !== "number") return { requests: { problem: full }, isClipped: false };
   const isClipped = resource === "cpu" && compared.some((one) => one.isClipped);
-  return { requests: { born, full }, isClipped };
+  const milli = toMilliAmount(born, resource);
+  return { requests: { born: milli, full: full === born ? milli : toMilliAmount(full, resource) }, isClipped };
 }
 
 /** Returns `null` for a container without a request: it has no initial request either. */
@@ -147,8 +147,9 @@ function compareRequests(
   const born = baseline === "live" ? live : context.findInitialRequest(of, name);
   if (born === null) return { name, born: live, full: live, isClipped: false, isUnknown: true };
   const isFixed = baseline !== null || !context.isCoupled;
-  const requests = isFixed ? { born, full: born, isClipped: false } : computeGrowth(of, { facts, born, context });
-  return { name, ...requests, isUnknown: false };
+  if (isFixed) return { name, born, full: born, isClipped: false, isUnknown: false };
+  const { born: least, full, isClipped } = computeGrowth(of, { facts, born, context });
+  return { name, born: least, full, isClipped, isUnknown: false };
 }
 
 interface GrowingContainer {
@@ -212,8 +213,10 @@ function findRequestOwner(
   { resource, now }: RequestOwnerQuery,
 ): RequestOwner | null {
   const autoscaler = findApplyingAutoscaler(of, container, now);
-  const rule = autoscaler?.sides.find(({ key }) => key === `${resource}.requests`);
-  return autoscaler === null || rule === undefined ? null : { autoscaler, rule };
+  if (autoscaler === null) return null;
+  const wanted = `${resource}.requests`;
+  for (const rule of autoscaler.sides) if (rule.key === wanted) return { autoscaler, rule };
+  return null;
 }
 
 /** Which resource, and when. */
@@ -275,11 +278,14 @@ const NO_CONTAINERS: readonly OwnedContainer[] = [];
 function findApplyingAutoscaler({ pod, vertical }: WorkloadPod, container: string, now: number): Autoscaler | null {
   const facts = findContainer(pod, container);
   if (vertical === null || facts === null) return null;
+  const [first] = vertical.matching;
+  // Nearly every container has one autoscaler, and this runs for each of them at each loop.
+  if (first !== undefined && vertical.matching.length === 1) {
+    return first.containerName === container && first.mode === "apply" ? first : null;
+  }
   const applies = ({ containerName, mode }: Autoscaler) => containerName === container && mode === "apply";
-  // Nearly always all of them match, and no new list is needed.
-  const matching = vertical.matching.every(applies) ? vertical.matching : vertical.matching.filter(applies);
   const containerState = findContainerState(vertical.state, container) ?? EMPTY_CONTEXT;
-  return chooseOwner(matching, { now, pod, container: facts, containerState });
+  return chooseOwner(vertical.matching.filter(applies), { now, pod, container: facts, containerState });
 }
 
 /** A container that was never evaluated. */

@@ -15,13 +15,15 @@ export function watchKubelets(
   const phaseMs = random() * GROUP_MS;
   const scanner = new SummaryScanner();
   let watched = 0;
+  /** When the first node was polled first. That node keeps its moment, and those of the others follow from it. */
+  let anchorMs: number | null = null;
   return async function* (node, options) {
     const groups = Math.max(1, Math.floor(options.interval() / GROUP_MS));
     const beat = Math.ceil((clock.monotonic() + phaseMs) / GROUP_MS) + Math.floor(watched / GROUP) % groups;
     // The same number for all nodes of a group, so that they share a timer.
     const firstMs = beat * GROUP_MS - phaseMs;
-    const share = toPhaseShare(watched);
-    const toPhaseMs = (intervalMs: number) => share * intervalMs - phaseMs;
+    const [anchor, share] = [anchorMs ??= firstMs, toPhaseShare(watched)];
+    const toPhaseMs = (intervalMs: number) => anchor + share * intervalMs;
     watched++;
     try {
       yield* pollKubelet(node, { ...options, fetchSummary, scanner, clock, firstMs, toPhaseMs });

@@ -3,11 +3,11 @@
  * reading are used again for others, so they are copied: into a plain array, which takes half of the memory of a
  * Float64Array of that length.
  */
-import { type PodUsage, type Point, ROW_LENGTH } from "../../api/usage.ts";
+import { type PodUsage, type Point, ROW_LENGTH, type RowsOfPod } from "../../api/usage.ts";
 import type { NodeCapacity, Observation } from "../../model/decision.ts";
 import type { PodFacts } from "../../model/pod.ts";
 import { copyRow, toPodUsage, toPoint } from "../../units/usage_rows.ts";
-import type { QuietInput, RowsOfPod } from "./step.ts";
+import type { QuietInput } from "./step.ts";
 
 export class KeptReading {
   readonly #pod: PodFacts;

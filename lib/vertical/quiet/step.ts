@@ -3,7 +3,7 @@
  *
  * `takeStep` only reads, `writeStep` writes. The steps of all containers of a pod are taken before one is written.
  */
-import { type PodUsage, type Point, ROW, ROW_LENGTH, type UsageRows } from "../../api/usage.ts";
+import { type PodUsage, type Point, ROW, ROW_LENGTH, type RowsOfPod } from "../../api/usage.ts";
 import { type Autoscaler, computeSilenceMs, SILENCE_MS } from "../../model/autoscaler.ts";
 import type { NodeCapacity, SizeInput } from "../../model/decision.ts";
 import { FLAT, FLAT_ANCHOR, FLAT_SAMPLE, type FlatView, toPressure } from "../../model/flat_state.ts";
@@ -44,12 +44,6 @@ export interface QuietInput extends Pick<SizeInput, "now" | "pod" | "contenders"
   readonly capacity: NodeCapacity;
   /** Room for one step of each container. They mean nothing between two readings, so that all pods may share them. */
   readonly steps: Step[];
-}
-
-/** Usage of a pod as numbers. `row`: the start of the pod's own row. */
-export interface RowsOfPod {
-  readonly rows: UsageRows;
-  readonly row: number;
 }
 
 /** A container that an autoscaler samples. */

@@ -5,10 +5,11 @@
 import { assert, assertEquals } from "#assert";
 import { SCALING_LOOP_MS } from "../../../lib/horizontal/pod_metrics.ts";
 import { EarlyScalingCheck } from "../../../lib/daemon/replicas/schedule.ts";
-
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { deployment } from "../../e2e/support/workloads.ts";
 import { CPU_50, ReplicasRun, scaledObject } from "../../support/replicas_run.ts";
+import { NEW_REPLICAS_STATE } from "../../../lib/model/replicas_state.ts";
+import { pod } from "../../support/builders.ts";
 import { scaledObjectWith } from "../../support/triggers.ts";
 import { cpuTrigger } from "../../support/workload_pods.ts";
 
@@ -76,34 +77,74 @@ Deno.test("usage that raises replicas has a tick at once, and the next one comes
   assertEquals(await run.replicas(), 2);
 });
 
-Deno.test("fresh usage is looked at 5 s after a tick at the soonest, then at once (R7)", async () => {
+function openCheck() {
   const clock = new VirtualClock();
+  const load = { millicores: 0 };
   const object = scaledObjectWith([cpuTrigger()]);
-  const foresight = new EarlyScalingCheck({
+  const all = ["a", "b"].map((uid) => pod({ uid }));
+  const check = new EarlyScalingCheck({
     clock,
-    preview() {
-      throw new Error("usage below the target raises nothing");
+    preview: () => ({ state: NEW_REPLICAS_STATE, write: null, notices: [], report: null }),
+    computeUsage: () => Promise.resolve({ triggers: new Map(), readyPods: 2, isCoupled: false }),
+    pods: () => all,
+    metered: {
+      get: () => ({
+        rates: {
+          containers: {
+            main: {
+              instance: "1",
+              at: 0,
+              seenAt: 0,
+              counterNs: 0,
+              workingSetBytes: 1,
+              rate: { nanocores: load.millicores * 1e6, windowMs: 15_000 },
+            },
+          },
+        },
+        recorded: null,
+      }),
     },
-    computeUsage: () => Promise.reject(new Error("nobody needs it")),
-    pods: () => [],
-    metered: { get: () => ({ rates: null, recorded: null }) },
   });
   const scale = { replicas: 2, statusReplicas: 2, resourceVersion: "1", uid: "u" };
-  assertEquals([foresight.onFreshUsage(), foresight.dueAt], [false, Infinity]);
-  foresight.setUnblocked({ kind: "clear", object, scale, warnings: [], lack: null, transferred: null });
+  const unblock = () =>
+    check.setUnblocked({ kind: "clear", object, scale, warnings: [], lack: null, transferred: null });
+  return { clock, load, check, unblock };
+}
+
+Deno.test("usage above its target is looked at 5 s after a tick at the soonest, then at once (R7)", async () => {
+  const { clock, load, check, unblock } = openCheck();
+  load.millicores = 90;
+  assertEquals([check.onFreshUsage(), check.dueAt], [false, Infinity]);
+  unblock();
   // Before the first scaling loop.
-  assertEquals([foresight.onFreshUsage(), foresight.dueAt], [true, Infinity]);
+  assertEquals([check.onFreshUsage(), check.dueAt], [true, Infinity]);
   const tickedAt = clock.now();
-  foresight.onScalingLoop(TICKED);
+  check.onScalingLoop(TICKED);
+  load.millicores = 110;
   await clock.advance(1_000);
-  assertEquals([foresight.onFreshUsage(), foresight.onFreshUsage(), foresight.dueAt - tickedAt], [true, false, 5_000]);
+  assertEquals([check.onFreshUsage(), check.onFreshUsage(), check.dueAt - tickedAt], [true, false, 5_000]);
   await clock.advance(7_000);
-  assertEquals(await foresight.wouldRaise(new AbortController().signal), false);
-  assertEquals([foresight.onFreshUsage(), foresight.dueAt - tickedAt], [true, 13_000]);
+  assertEquals(await check.wouldRaise(new AbortController().signal), false);
+  assertEquals([check.onFreshUsage(), check.dueAt - tickedAt], [true, 13_000]);
   clock.setNow(clock.now() + 60_000);
-  assertEquals(foresight.dueAt - tickedAt, 13_000);
-  foresight.setUnblocked(null);
-  assertEquals(await foresight.wouldRaise(new AbortController().signal), false);
+  assertEquals(check.dueAt - tickedAt, 13_000);
+  check.setUnblocked(null);
+  assertEquals(await check.wouldRaise(new AbortController().signal), false);
+});
+
+Deno.test("usage below what raises replicas has nothing computed, and is compared at most once each 30 ms a pod (R7)", async () => {
+  const { clock, load, check, unblock } = openCheck();
+  unblock();
+  load.millicores = 90;
+  check.onScalingLoop(TICKED);
+  // The ratio is 0.9 at 90m, and half of the tolerance above 1 at 105m.
+  load.millicores = 104;
+  assertEquals([check.onFreshUsage(), check.dueAt], [false, Infinity]);
+  load.millicores = 106;
+  await clock.advance(59);
+  assertEquals(check.onFreshUsage(), false);
+  await clock.advance(1);
+  assertEquals(check.onFreshUsage(), true);
 });
 
 Deno.test("ticks are 5 s apart at least, however fast a load grows (R7)", async () => {

@@ -89,7 +89,7 @@ Deno.test("a pod is urgent as long as it is for one of its targets (R20)", () =>
   two[Symbol.dispose]();
 });
 
-Deno.test("listUsers() visits only sets that ScaledObjects meter, however many other selectors the pod has", () => {
+Deno.test("findUser() visits only sets that ScaledObjects meter, however many other selectors the pod has", () => {
   const { metered, held } = open([web("a")]);
   let reads = 0;
   const others = Array.from({ length: 500 }, (_, index): PodSet => ({
@@ -103,14 +103,20 @@ Deno.test("listUsers() visits only sets that ScaledObjects meter, however many o
     },
   }));
   for (const set of others) metered.move(set, null, web("a"));
-  assertEquals([...metered.listUsers("a")], []);
+  const listUsers = (uid: string) => {
+    const users: string[] = [];
+    metered.findUser(uid, (user) => (users.push(user), null));
+    return users;
+  };
+  assertEquals(listUsers("a"), []);
   const [one, other] = [metered.acquire(held.set, "x"), metered.acquire(held.set, "y")];
-  assertEquals([[...metered.listUsers("a")], [...metered.listUsers("b")], reads], [["x", "y"], [], 0]);
+  assertEquals([listUsers("a"), listUsers("b"), reads], [["x", "y"], [], 0]);
+  assertEquals(metered.findUser("a", (user) => user === "y" ? 7 : null), 7);
   one[Symbol.dispose]();
   one[Symbol.dispose]();
-  assertEquals([...metered.listUsers("a")], ["y"]);
+  assertEquals(listUsers("a"), ["y"]);
   other[Symbol.dispose]();
-  assertEquals([...metered.listUsers("a")], []);
+  assertEquals(listUsers("a"), []);
 });
 
 Deno.test("note() keeps the rates of wanted pods and forgets them with the pod (R20)", () => {

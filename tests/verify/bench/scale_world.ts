@@ -116,11 +116,11 @@ export function listDeployments(world: World): readonly JsonObject[] {
 }
 
 /**
- * Each computes its metrics at every tick. It may have more replicas, and its usage is 0.7 to 0.9 of its target, so it stays
- * at its minimum.
+ * Each computes its metrics at every tick. It may have more replicas, and its usage is 0.4 to 0.9 of its target, so it stays at
+ * its minimum.
  */
 export function listScaledObjects(world: World): readonly JsonObject[] {
-  const trigger = (type: string) => ({ type, metricType: "Utilization", metadata: { value: "80" } });
+  const trigger = (type: string) => ({ type, metricType: "Utilization", metadata: { value: "90" } });
   return listApps(world, ({ app, namespace, replicas }) => ({
     apiVersion: "keda.sh/v1alpha1",
     kind: "ScaledObject",

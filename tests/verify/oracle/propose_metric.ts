@@ -1,6 +1,6 @@
 /** What a metric of an HPA asks for, as the trigger that it would be in a ScaledObject. */
 import type { PodFacts } from "../../../lib/model/pod.ts";
-import type { PodReading } from "../../../lib/model/replicas_decision.ts";
+import type { PodReading, PodRequests } from "../../../lib/model/replicas_decision.ts";
 import {
   computePodRequest,
   proposeByValue,
@@ -72,15 +72,18 @@ function readPods({ type, container }: ResourceTrigger, { pods, one }: MetricInp
       metric: sample === undefined
         ? null
         : { milli: BigInt(sample.value), at: EPOCH + sample.at, windowMs: sample.window },
-      requests: typeof request === "bigint" ? { born: request, full: request } : { problem: request },
+      requests: typeof request === "number" ? toRequests(toMilliAmount(request, type)) : { problem: request },
       isClipped: false,
     };
   });
 }
 
-function readSpec({ containers }: PodFacts, name: string, resource: "cpu" | "memory"): bigint | null {
-  const amount = containers.find((one) => one.name === name)?.spec[`${resource}.requests`] ?? null;
-  return amount === null ? null : toMilliAmount(amount, resource);
+function toRequests(milli: bigint): PodRequests {
+  return { born: milli, full: milli };
+}
+
+function readSpec({ containers }: PodFacts, name: string, resource: "cpu" | "memory"): number | null {
+  return containers.find((one) => one.name === name)?.spec[`${resource}.requests`] ?? null;
 }
 
 /** Any quantity in thousandths is what a cpu's is in millicores. */
