@@ -207,11 +207,19 @@ export const SCALING_LOOP_MS = 15_000;
 /** The shortest time between two scaling loops, ms. */
 export const MIN_SCALING_INTERVAL_MS = 5_000;
 
-/**
- * By the index of a cpu or memory trigger, the usage at which its ratio is half of the tolerance above 1. Below it no scaling
- * loop raises replicas: that needs a ratio above the tolerance.
- */
-export type TargetUsage = ReadonlyMap<number, number>;
+/** Usage that later usage of the same pods is compared with, nanocores or bytes. */
+interface UsageMarks {
+  /**
+   * Where the ratio is half of the tolerance above 1. Below it no scaling loop raises replicas: that needs a ratio above
+   * the tolerance.
+   */
+  readonly raise: number;
+  /** A tenth above the usage of the last scaling loop, and half of the way to `raise` at least. */
+  readonly growth: number;
+}
+
+/** By the index of a cpu or memory trigger. */
+export type TargetUsage = ReadonlyMap<number, UsageMarks>;
 
 /** What the pods use, with the triggers that measure it. */
 export interface TriggerUsage {
@@ -220,7 +228,7 @@ export interface TriggerUsage {
   readonly rates: readonly (PodRates | null)[];
 }
 
-/** Computed from the last report of the scaling loop. `tolerance`: for more replicas, such as 0.1. Clauses: R7. */
+/** Computed from the last report of the scaling loop. `tolerance`: for more replicas, such as 0.1. Clauses: R7, R20. */
 export function computeTargetUsage(
   { resources, rates }: TriggerUsage,
   { triggers }: ReplicasReport,
@@ -228,14 +236,28 @@ export function computeTargetUsage(
 ): TargetUsage {
   return new Map(resources.map((trigger) => {
     const ratio = triggers.find((one) => one.index === trigger.index)?.proposal?.ratio ?? null;
-    return [trigger.index, ratio === null ? 0 : sumUsage(trigger, rates) / ratio * (1 + tolerance / 2)];
+    const sum = sumUsage(trigger, rates);
+    const raise = ratio === null ? 0 : sum / ratio * (1 + tolerance / 2);
+    return [trigger.index, { raise, growth: Math.max(sum * (1 + MIN_GROWTH), raise / 2) }];
   }));
 }
 
-/** Returns whether the usage of a trigger may raise replicas. */
-export function isAboveTarget({ resources, rates }: TriggerUsage, targets: TargetUsage): boolean {
-  return resources.some((trigger) => sumUsage(trigger, rates) > (targets.get(trigger.index) ?? 0));
+/** Less is noise. */
+const MIN_GROWTH = 0.1;
+
+/** Returns "raises" if the usage of a trigger may raise replicas, and "grows" if it may soon do so. */
+export function compareUsage({ resources, rates }: TriggerUsage, targets: TargetUsage): "raises" | "grows" | null {
+  let result: "grows" | null = null;
+  for (const trigger of resources) {
+    const { raise, growth } = targets.get(trigger.index) ?? NO_MARKS;
+    const sum = sumUsage(trigger, rates);
+    if (sum > raise) return "raises";
+    if (sum > growth) result = "grows";
+  }
+  return result;
 }
+
+const NO_MARKS: UsageMarks = { raise: 0, growth: 0 };
 
 /**
  * Returns nanocores or bytes, of the container that the trigger names or of all. A double: precise enough to compare,

@@ -3,8 +3,8 @@ import { decideReplicas } from "../horizontal/decide.ts";
 import { nextInitialResources, type ResourcesByContainer } from "../horizontal/initial_requests.ts";
 import { computePodReadings, listHeldFields, type WorkloadPod } from "../horizontal/joint/pod_readings.ts";
 import {
+  compareUsage,
   computeTargetUsage,
-  isAboveTarget,
   MIN_SCALING_INTERVAL_MS,
   nextRates,
   type PodRates,
@@ -107,9 +107,8 @@ export class Workload {
     this.#isFresh = false;
     this.#soonestAt = now + MIN_SCALING_INTERVAL_MS;
     const { maxReplicas = 0 } = object.scaledObject ?? {};
-    if (this.#replicas === 0 || this.#replicas >= maxReplicas || !isAboveTarget(this.#listUsage(), this.#targets)) {
-      return false;
-    }
+    if (this.#replicas === 0 || this.#replicas >= maxReplicas) return false;
+    if (compareUsage(this.#listUsage(), this.#targets) !== "raises") return false;
     const { write } = decideReplicas(this.#state, { now, object, observation: this.#look(now), dryRun: false });
     return write !== null && write.replicas > this.#replicas;
   }

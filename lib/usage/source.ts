@@ -50,8 +50,10 @@ export interface UsageContainer {
 
 /** The interval, the wanted pods, and the end of a watch. */
 export interface WatchUsageOptions {
-  /** Ms from reading to reading; asked again while waiting, so that a shorter one counts at once. */
+  /** Ms from reading to reading; asked again while waiting. */
   readonly interval: () => number;
+  /** Receives a function that is called when the interval may have become shorter, so that it counts at once. */
+  readonly onShorterInterval?: (call: () => void) => void;
   /** Whether usage of the pod with this uid is wanted; asked for each reading. */
   readonly isTracked: (uid: string) => boolean;
   /** The node's tracked pods at this moment, for a source that reads each pod separately. */
@@ -71,6 +73,9 @@ export type WatchUsage = (node: UsageNode, options: WatchUsageOptions) => AsyncI
 export async function* readAtInterval<T>(read: () => Promise<T> | T, options: IntervalOptions): AsyncGenerator<T> {
   const { clock, signal, firstMs = clock.monotonic() } = options;
   using pause = new Pause(clock, signal);
+  // Not before the first reading.
+  let isWaiting = false;
+  options.onShorterInterval?.(() => isWaiting && pause.end());
   await pause.until(firstMs);
   // Not the time at which it woke: nodes of a group share a timer as long as they are due at the same time.
   let dueMs = firstMs;
@@ -82,7 +87,9 @@ export async function* readAtInterval<T>(read: () => Promise<T> | T, options: In
       const nowMs = clock.monotonic();
       const nextMs = toNextDue(dueMs, options);
       if (nextMs <= nowMs) break;
+      isWaiting = true;
       await pause.until(nextMs - nowMs > MAX_FINAL_WAIT_MS ? nowMs + RECHECK_MS : nextMs);
+      isWaiting = false;
     }
     dueMs = toNextDue(dueMs, options);
     const lateMs = clock.monotonic() - dueMs;
@@ -100,9 +107,7 @@ export const MAX_FAILED_READS = 3;
 export const LASTING_FAILURES: ReadonlySet<FailureReason> = new Set(["tls", "unauthorized", "forbidden"]);
 
 /** When to read, and until when. */
-interface IntervalOptions {
-  /** Ms from reading to reading; asked again while waiting, so that a shorter one counts at once. */
-  readonly interval: () => number;
+interface IntervalOptions extends Pick<WatchUsageOptions, "interval" | "onShorterInterval"> {
   readonly clock: Clock;
   /** The time of the first reading, monotonic, to spread the nodes; now by default. */
   readonly firstMs?: number;

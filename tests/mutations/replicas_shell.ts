@@ -36,8 +36,8 @@ export const REPLICAS_SHELL: Mutations = {
     {
       breaks: "looks for a tick only once usage is twice the target",
       in: "computeTargetUsage",
-      find: "sumUsage(trigger, rates) / ratio",
-      replace: "2 * sumUsage(trigger, rates) / ratio",
+      find: "sum / ratio",
+      replace: "2 * sum / ratio",
       test: "usage that raises replicas has a tick at once, and the next one comes 15 s after it (R7)",
     },
     {
@@ -94,6 +94,20 @@ export const REPLICAS_SHELL: Mutations = {
       find: "nodes.size >= MANY_NODES",
       replace: "nodes.size > 100",
       test: "the pods of a target are urgent while it may grow, unless they are on many nodes (R20)",
+    },
+    {
+      breaks: "does not see that usage grows",
+      in: "compareUsage",
+      find: "sum > growth",
+      replace: "sum > raise",
+      test: "usage grows if it is a tenth above that of the last tick, and near to what raises replicas (R20)",
+    },
+    {
+      breaks: "has a shorter interval wait for the end of the longer one",
+      in: "NodePoller.meter",
+      find: "if (isSooner) entry.readSooner();",
+      replace: "void isSooner;",
+      test: "a node whose pods become urgent is read as soon as that asks for (R20)",
     },
     {
       breaks: "reads pods that are urgent for one of two targets as those of the other",

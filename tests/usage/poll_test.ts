@@ -66,6 +66,21 @@ Deno.test("pollKubelet() follows an interval that changes while it waits", async
   assertEquals(run.polledAt, [0, 15_000, 30_000]);
 });
 
+Deno.test("pollKubelet() polls as soon as a shorter interval asks for, if it is told of it, and else at the next poll (R20)", async () => {
+  for (
+    const { isTold, expected } of [{ isTold: true, expected: [0, 7_000] }, { isTold: false, expected: [0, 15_000] }]
+  ) {
+    let intervalMs = 15_000;
+    let tell = () => {};
+    await using run = start({ interval: () => intervalMs, onShorterInterval: (call) => tell = call });
+    await run.clock.advance(7_000);
+    intervalMs = 5_000;
+    if (isTold) tell();
+    await run.clock.advance(8_000);
+    assertEquals(run.polledAt.slice(0, 2), expected);
+  }
+});
+
 Deno.test("pollKubelet() polls no more than once a second, whatever is asked for", async () => {
   for (const asked of [0, -1, NaN, 10]) {
     await using run = start({ interval: () => asked });

@@ -59,6 +59,8 @@ interface PolledNode {
   givenUpAt: number;
   /** Ends the loop, although a call that it made has not ended. */
   giveUp: () => void;
+  /** The interval may have become shorter. */
+  readSooner: () => void;
   failures: number;
 }
 
@@ -160,8 +162,10 @@ export class NodePoller implements AsyncDisposable {
   meter(pod: PodFacts, { isUrgent }: Pick<MeteredPod, "isUrgent">): void {
     if (pod.nodeName === null) return;
     const entry = this.#entries.get(pod.nodeName) ?? this.#add(pod.nodeName);
+    const isSooner = isUrgent && entry.metered.get(pod.uid)?.isUrgent !== true;
     entry.metered.set(pod.uid, { pod, isUrgent });
     entry.schedule.onMeteredChanged();
+    if (isSooner) entry.readSooner();
   }
 
   unmeter({ uid, nodeName }: Pick<PodFacts, "uid" | "nodeName">): void {
@@ -198,6 +202,7 @@ export class NodePoller implements AsyncDisposable {
       evaluatedAt: clock.monotonic(),
       givenUpAt: -Infinity,
       giveUp() {},
+      readSooner() {},
       failures: 0,
     };
     this.#entries.set(node, entry);
@@ -213,6 +218,7 @@ export class NodePoller implements AsyncDisposable {
     entry.giveUp = () => ending.abort(new Error("it was stuck"));
     const readings = watchUsage(toUsageNode(node, facts), {
       interval: () => entry.schedule.intervalMs,
+      onShorterInterval: (call) => entry.readSooner = call,
       isTracked: (uid) => entry.pods.has(uid) || entry.metered.has(uid),
       pods: () => listUsagePods(entry),
       signal: ended,

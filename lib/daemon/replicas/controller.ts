@@ -226,7 +226,9 @@ export class ScaledObjectController {
 
   /** Usage of some of the target's pods is fresh. */
   onFreshUsage(): void {
-    if (this.#earlyCheck.onFreshUsage()) this.#pause?.end();
+    const change = this.#earlyCheck.onFreshUsage();
+    if (change === "raises") this.#pause?.end();
+    else if (change === "grows") this.#pods.setPace({ mayGrow: true, isGrowing: true });
   }
 
   /** The object was removed from the API server. */

@@ -3,8 +3,8 @@
  * check asks whether fresh usage would raise the replicas before the scaling loop is due.
  */
 import {
+  compareUsage,
   computeTargetUsage,
-  isAboveTarget,
   MIN_SCALING_INTERVAL_MS,
   SCALING_LOOP_MS,
   type TargetUsage,
@@ -169,16 +169,20 @@ export class EarlyScalingCheck {
     return this.#isFresh ? this.#soonestAt : Infinity;
   }
 
-  /** Usage of some pods is fresh. Returns whether `dueAt` has changed. Most readings are below the target and end here. */
-  onFreshUsage(): boolean {
-    if (this.#isFresh || this.#unblocked === null) return false;
-    if (!canGrow(this.#unblocked.object, this.#unblocked.scale)) return false;
+  /**
+   * Usage of some pods is fresh. Returns "raises" if `dueAt` has changed, and "grows" if the next readings may change it.
+   * Most readings do neither.
+   */
+  onFreshUsage(): ReturnType<typeof compareUsage> {
+    if (this.#isFresh || this.#unblocked === null) return null;
+    if (!canGrow(this.#unblocked.object, this.#unblocked.scale)) return null;
     const now = this.#options.clock.steady();
-    if (now < this.#compareAt) return false;
+    if (now < this.#compareAt) return null;
     const usage = this.#getUsage();
     this.#compareAt = now + Math.min(usage.rates.length * COMPARE_MS_PER_POD, MIN_SCALING_INTERVAL_MS);
-    this.#isFresh = isAboveTarget(usage, this.#targets);
-    return this.#isFresh;
+    const change = compareUsage(usage, this.#targets);
+    this.#isFresh = change === "raises";
+    return change;
   }
 
   setUnblocked(clear: UnblockedResult | null): void {

@@ -60,12 +60,15 @@ export class TargetPods implements Disposable {
     return held.set;
   }
 
-  /** `mayGrow`: the target may have more replicas than it has. Clauses: R20. */
-  setPace({ mayGrow }: { readonly mayGrow: boolean }): void {
+  /**
+   * `mayGrow`: the target may have more replicas than it has. `isGrowing`: its usage has grown since the last scaling
+   * loop. Clauses: R20.
+   */
+  setPace({ mayGrow, isGrowing = false }: { readonly mayGrow: boolean; readonly isGrowing?: boolean }): void {
     const { metered, uid } = this.#options;
     if (this.#held === null || this.#metering === null) return;
     const { set } = this.#held;
-    metered.setUrgent(set, uid, mayGrow && isOnFewNodes(set));
+    metered.setUrgent(set, uid, mayGrow && (isGrowing || isOnFewNodes(set)));
   }
 
   [Symbol.dispose](): void {
@@ -87,7 +90,7 @@ export class TargetPods implements Disposable {
 
 /**
  * Nodes are read at different moments of their interval. From so many nodes on, some of a target's pods are read every few
- * seconds, although each of its nodes is read every 15 s only.
+ * seconds, although each of its nodes is read every 15 s only. Once these pods show that usage grows, all are read often.
  */
 const MANY_NODES = 6;
 

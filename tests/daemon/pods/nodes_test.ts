@@ -6,6 +6,7 @@ import { NodePoller, type NodePollerOptions } from "../../../lib/daemon/pods/pol
 import { FailureLog } from "../../../lib/daemon/health.ts";
 import { UsageHealth } from "../../../lib/daemon/pods/usage_health.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
+import { untilAborted } from "../../../lib/runtime/tasks.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { autoscalerObject, podObject } from "../../support/api_objects.ts";
 import { pod, policy } from "../../support/builders.ts";
@@ -177,6 +178,26 @@ Deno.test("a reading that says a node is not listed is no failure once it is, an
     await clock.advance(1_000);
     assertEquals<readonly string[]>(told, expected);
   }
+});
+
+Deno.test("a node whose pods become urgent is read as soon as that asks for (R20)", async () => {
+  const clock = new VirtualClock();
+  const intervals: number[] = [];
+  await using nodes = createNodes({
+    clock,
+    // deno-lint-ignore require-yield
+    async *watchUsage(_node, { signal, interval, onShorterInterval = () => {} }) {
+      onShorterInterval(() => intervals.push(interval()));
+      await untilAborted(signal);
+    },
+  });
+  const one = pod({ nodeName: NODE.name });
+  nodes.meter(one, { isUrgent: false });
+  await clock.advance(1);
+  nodes.meter(one, { isUrgent: true });
+  nodes.meter(one, { isUrgent: true });
+  nodes.meter(one, { isUrgent: false });
+  assertEquals(intervals, [5_000]);
 });
 
 /** Of which nothing is known but that they are listed, and whose readings nobody evaluates. */

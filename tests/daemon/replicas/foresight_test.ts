@@ -114,18 +114,18 @@ function openCheck() {
 Deno.test("usage above its target is looked at 5 s after a tick at the soonest, then at once (R7)", async () => {
   const { clock, load, check, unblock } = openCheck();
   load.millicores = 90;
-  assertEquals([check.onFreshUsage(), check.dueAt], [false, Infinity]);
+  assertEquals([check.onFreshUsage(), check.dueAt], [null, Infinity]);
   unblock();
   // Before the first scaling loop.
-  assertEquals([check.onFreshUsage(), check.dueAt], [true, Infinity]);
+  assertEquals([check.onFreshUsage(), check.dueAt], ["raises", Infinity]);
   const tickedAt = clock.now();
   check.onScalingLoop(TICKED);
   load.millicores = 110;
   await clock.advance(1_000);
-  assertEquals([check.onFreshUsage(), check.onFreshUsage(), check.dueAt - tickedAt], [true, false, 5_000]);
+  assertEquals([check.onFreshUsage(), check.onFreshUsage(), check.dueAt - tickedAt], ["raises", null, 5_000]);
   await clock.advance(7_000);
   assertEquals(await check.wouldRaise(new AbortController().signal), false);
-  assertEquals([check.onFreshUsage(), check.dueAt - tickedAt], [true, 13_000]);
+  assertEquals([check.onFreshUsage(), check.dueAt - tickedAt], ["raises", 13_000]);
   clock.setNow(clock.now() + 60_000);
   assertEquals(check.dueAt - tickedAt, 13_000);
   check.setUnblocked(null);
@@ -138,13 +138,29 @@ Deno.test("usage below what raises replicas has nothing computed, and is compare
   load.millicores = 90;
   check.onScalingLoop(TICKED);
   // The ratio is 0.9 at 90m, and half of the tolerance above 1 at 105m.
-  load.millicores = 104;
-  assertEquals([check.onFreshUsage(), check.dueAt], [false, Infinity]);
+  load.millicores = 98;
+  assertEquals([check.onFreshUsage(), check.dueAt], [null, Infinity]);
   load.millicores = 106;
   await clock.advance(59);
-  assertEquals(check.onFreshUsage(), false);
+  assertEquals(check.onFreshUsage(), null);
   await clock.advance(1);
-  assertEquals(check.onFreshUsage(), true);
+  assertEquals(check.onFreshUsage(), "raises");
+});
+
+Deno.test("usage grows if it is a tenth above that of the last tick, and near to what raises replicas (R20)", async () => {
+  const { clock, load, check, unblock } = openCheck();
+  unblock();
+  const seen = async (before: number, ratio: number, after: number) => {
+    load.millicores = before;
+    const [trigger] = TICKED.triggers;
+    check.onScalingLoop({ ...TICKED, triggers: [{ ...trigger, proposal: { ...trigger.proposal, ratio } }] });
+    load.millicores = after;
+    await clock.advance(1_000);
+    return check.onFreshUsage();
+  };
+  assertEquals([await seen(90, 0.9, 98), await seen(90, 0.9, 100), check.dueAt], [null, "grows", Infinity]);
+  // Replicas are raised from 105m on.
+  assertEquals([await seen(10, 0.1, 52), await seen(10, 0.1, 53)], [null, "grows"]);
 });
 
 Deno.test("ticks are 5 s apart at least, however fast a load grows (R7)", async () => {
@@ -167,4 +183,30 @@ Deno.test("usage that asks for no more pods, or for more than there may be, has 
   most.cluster.cluster.setWorkloadLoad(WEB, { cpuMillicores: 400 });
   await most.advance(60);
   assert(listTicks(most).every(({ afterMs }) => afterMs === SCALING_LOOP_MS));
+});
+
+/** Ms from a step of load, from 0.8 to 1.6 of the target, to more replicas; the mean of ten. */
+async function measureStep(nodes: number): Promise<number> {
+  const tookMs: number[] = [];
+  for (let trial = 0; trial < 10; trial++) {
+    await using run = await ReplicasRun.start([
+      deployment("web", { containers: [{ requests: { cpu: "100m" } }], replicas: 12 }),
+      scaledObject("web", [CPU_50], { spec: { minReplicaCount: 12, maxReplicaCount: 40 } }),
+    ], { nodes: Array.from({ length: nodes }, (_, index) => ({ name: `node-${index}` })) });
+    run.cluster.cluster.setWorkloadLoad(WEB, { cpuMillicores: 12 * 40 });
+    await run.advance(120 + trial);
+    const startedMs = run.cluster.clock.monotonic();
+    run.cluster.cluster.setWorkloadLoad(WEB, { cpuMillicores: 12 * 80 });
+    while (await run.replicas() === 12 && tookMs.length <= trial) {
+      await run.advance(1);
+      if (run.cluster.clock.monotonic() - startedMs > 120_000) break;
+    }
+    tookMs.push(run.cluster.clock.monotonic() - startedMs);
+  }
+  return tookMs.reduce((sum, ms) => sum + ms, 0) / tookMs.length;
+}
+
+Deno.test("a step of load on many nodes, read every 15 s until they show growth, raises replicas hardly later than on one (R20)", async () => {
+  const [one, many] = [await measureStep(1), await measureStep(12)];
+  assert(one < 20_000 && many < one + 4_000, `${one} ms on one node, ${many} ms on twelve`);
 });
