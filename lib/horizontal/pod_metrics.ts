@@ -214,7 +214,7 @@ interface UsageMarks {
    * the tolerance.
    */
   readonly raise: number;
-  /** A tenth above the usage of the last scaling loop, and half of the way to `raise` at least. */
+  /** Half of the way from the usage of the last scaling loop to `raise`. Less may be noise. */
   readonly growth: number;
 }
 
@@ -238,12 +238,9 @@ export function computeTargetUsage(
     const ratio = triggers.find((one) => one.index === trigger.index)?.proposal?.ratio ?? null;
     const sum = sumUsage(trigger, rates);
     const raise = ratio === null ? 0 : sum / ratio * (1 + tolerance / 2);
-    return [trigger.index, { raise, growth: Math.max(sum * (1 + MIN_GROWTH), raise / 2) }];
+    return [trigger.index, { raise, growth: (sum + raise) / 2 }];
   }));
 }
-
-/** Less is noise. */
-const MIN_GROWTH = 0.1;
 
 /** Returns "raises" if the usage of a trigger may raise replicas, and "grows" if it may soon do so. */
 export function compareUsage({ resources, rates }: TriggerUsage, targets: TargetUsage): "raises" | "grows" | null {

@@ -129,13 +129,16 @@ function toIntervalMs({ interval }: Pick<IntervalOptions, "interval">): number {
   return intervalMs >= MIN_INTERVAL_MS ? intervalMs : MIN_INTERVAL_MS;
 }
 
-/** Returns the time nearest to one interval after `dueMs` that has the phase. */
+/** Returns the first time after `dueMs` that has the phase: one interval later, or sooner where the phase was another. */
 function toNextDue(dueMs: number, options: Pick<IntervalOptions, "interval" | "toPhaseMs">): number {
   const intervalMs = toIntervalMs(options);
   if (options.toPhaseMs === undefined) return dueMs + intervalMs;
   const phaseMs = options.toPhaseMs(intervalMs);
-  return Math.round((dueMs - phaseMs) / intervalMs + 1) * intervalMs + phaseMs;
+  return Math.floor((dueMs - phaseMs) / intervalMs + 1 + ROUNDING) * intervalMs + phaseMs;
 }
+
+/** Times are doubles: a time that has the phase may seem to be a little before it. */
+const ROUNDING = 1e-6;
 
 /** How often a long wait checks the interval again; at the default of 15 s only the poll itself wakes. */
 const RECHECK_MS = 5_000;

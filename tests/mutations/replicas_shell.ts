@@ -100,7 +100,7 @@ export const REPLICAS_SHELL: Mutations = {
       in: "compareUsage",
       find: "sum > growth",
       replace: "sum > raise",
-      test: "usage grows if it is a tenth above that of the last tick, and near to what raises replicas (R20)",
+      test: "usage grows from half of the way on between that of the last tick and what raises replicas (R20)",
     },
     {
       breaks: "has a shorter interval wait for the end of the longer one",

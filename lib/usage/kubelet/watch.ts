@@ -23,7 +23,7 @@ export function watchKubelets(
     // The same number for all nodes of a group, so that they share a timer.
     const firstMs = beat * GROUP_MS - phaseMs;
     const [anchor, share] = [anchorMs ??= firstMs, toPhaseShare(watched)];
-    const toPhaseMs = (intervalMs: number) => anchor + share * intervalMs;
+    const toPhaseMs = (intervalMs: number) => anchor + share * Math.max(intervalMs, CYCLE_MS);
     watched++;
     try {
       yield* pollKubelet(node, { ...options, fetchSummary, scanner, clock, firstMs, toPhaseMs });
@@ -64,6 +64,12 @@ const GROUP = 16;
 
 /** The time from group to group, for the first poll. */
 const GROUP_MS = 62.5;
+
+/**
+ * The phases of shorter intervals are those of this one. So a node that is polled every 5 s for a while is also polled at the
+ * moments of its 15 s.
+ */
+const CYCLE_MS = 15_000;
 
 /** How many groups nodes have from their second poll on; each has 16 nodes where there are 1,024. */
 const PHASES = 64;

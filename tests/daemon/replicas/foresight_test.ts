@@ -138,7 +138,7 @@ Deno.test("usage below what raises replicas has nothing computed, and is compare
   load.millicores = 90;
   check.onScalingLoop(TICKED);
   // The ratio is 0.9 at 90m, and half of the tolerance above 1 at 105m.
-  load.millicores = 98;
+  load.millicores = 97;
   assertEquals([check.onFreshUsage(), check.dueAt], [null, Infinity]);
   load.millicores = 106;
   await clock.advance(59);
@@ -147,7 +147,7 @@ Deno.test("usage below what raises replicas has nothing computed, and is compare
   assertEquals(check.onFreshUsage(), "raises");
 });
 
-Deno.test("usage grows if it is a tenth above that of the last tick, and near to what raises replicas (R20)", async () => {
+Deno.test("usage grows from half of the way on between that of the last tick and what raises replicas (R20)", async () => {
   const { clock, load, check, unblock } = openCheck();
   unblock();
   const seen = async (before: number, ratio: number, after: number) => {
@@ -158,9 +158,9 @@ Deno.test("usage grows if it is a tenth above that of the last tick, and near to
     await clock.advance(1_000);
     return check.onFreshUsage();
   };
-  assertEquals([await seen(90, 0.9, 98), await seen(90, 0.9, 100), check.dueAt], [null, "grows", Infinity]);
   // Replicas are raised from 105m on.
-  assertEquals([await seen(10, 0.1, 52), await seen(10, 0.1, 53)], [null, "grows"]);
+  assertEquals([await seen(90, 0.9, 97), await seen(90, 0.9, 98), check.dueAt], [null, "grows", Infinity]);
+  assertEquals([await seen(10, 0.1, 57), await seen(10, 0.1, 58)], [null, "grows"]);
 });
 
 Deno.test("ticks are 5 s apart at least, however fast a load grows (R7)", async () => {
