@@ -25,7 +25,7 @@ import type { Log, LogFields } from "../../runtime/log.ts";
 import { formatName } from "../cluster/facts.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import type { ReplicaMetrics, TriggerName } from "../metrics/metrics.ts";
-import type { SweepOptions } from "../status/sweep.ts";
+import { checkInTurns, type SweepOptions } from "../status/sweep.ts";
 import {
   type AuthenticationStatus,
   pickOwnStatus,
@@ -208,21 +208,14 @@ export class ReplicasSweep {
     const context: SweepContext = { signal, isLast };
     const writes: Promise<void>[] = [];
     const registered = { triggers: new Map<string, number>(), objects: new Map<string, number>() };
-    const snapshots = this.#options.list()[Symbol.iterator]();
-    const sweepSome = () => {
-      for (let checked = 0; checked < CHECKS_PER_TURN; checked++) {
-        const { done, value: snapshot } = snapshots.next();
-        if (done === true) return true;
-        countRegistered(snapshot.facts, registered);
-        addUser(users, snapshot.facts);
-        if (this.#isSettled(snapshot) && !isLast) continue;
-        const writing = this.#update(snapshot, context);
-        if (writing !== null) writes.push(writing);
-        return false;
-      }
-      return false;
-    };
-    while (!await this.#options.compute(sweepSome));
+    await checkInTurns(this.#options.list(), this.#options.compute, (snapshot) => {
+      countRegistered(snapshot.facts, registered);
+      addUser(users, snapshot.facts);
+      if (this.#isSettled(snapshot) && !isLast) return false;
+      const writing = this.#update(snapshot, context);
+      if (writing !== null) writes.push(writing);
+      return true;
+    });
     this.#options.metrics.setRegistered(registered);
     if (authentications !== null) writes.push(...await authentications.sweep(users, context));
     if (waits) await Promise.all(writes);
@@ -242,12 +235,13 @@ export class ReplicasSweep {
       { object, isStale: false, isShared, status, ...(isMinor && { minorField: "lastActiveTime" }) },
       context,
     );
-    if (writing instanceof Promise) this.#settled.delete(facts.uid);
-    else {
-      const dueAtMs = writing === null ? Infinity : writer.getDueAtMs(facts.uid);
-      this.#settled.set(facts.uid, { ...snapshot, dueAtMs });
+    if (writing instanceof Promise) {
+      this.#settled.delete(facts.uid);
+      return writing;
     }
-    return writing instanceof Promise ? writing : null;
+    const dueAtMs = writing === null ? Infinity : writer.getDueAtMs(facts.uid);
+    this.#settled.set(facts.uid, { ...snapshot, dueAtMs });
+    return null;
   }
 
   #isSettled({ facts, state }: ScaledObjectSnapshot): boolean {
@@ -256,9 +250,6 @@ export class ReplicasSweep {
     return this.#options.clock.monotonic() < known.dueAtMs;
   }
 }
-
-/** How many objects without a change are checked before the event loop gets its next turn. */
-const CHECKS_PER_TURN = 50;
 
 interface AuthenticationUsersOptions {
   readonly compute: RunQueued;

@@ -239,9 +239,10 @@ export class MeteredPods {
     this.#wanted.set(set, wanted);
     const isFirst = wanted.users.size === 0;
     wanted.users.add(user);
-    if (isFirst) wanted.urgent.add(user);
-    else this.setUrgent(set, user, true);
-    if (isFirst) { for (const pod of set.pods.values()) this.#put(wanted.alone, pod); }
+    if (isFirst) {
+      wanted.urgent.add(user);
+      for (const pod of set.pods.values()) this.#put(wanted.alone, pod);
+    } else this.setUrgent(set, user, true);
     return { [Symbol.dispose]: () => this.#release(set, user) };
   }
 

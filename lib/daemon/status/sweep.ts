@@ -10,7 +10,7 @@ import {
 } from "../../resources/pod_resource_autoscaler/status.ts";
 import { backoffMs } from "../../runtime/backoff.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import { getComputeQueue } from "../../runtime/event_loop.ts";
+import { getComputeQueue, type RunQueued } from "../../runtime/event_loop.ts";
 import type { ClusterCache } from "../cluster/cache.ts";
 import type { AutoscalerFacts } from "../cluster/facts.ts";
 import type { OnFailure } from "../health.ts";
@@ -55,8 +55,26 @@ export interface StatusSweepOptions {
  */
 const RECHECK_MS = { perPod: 1_000, least: 5_000, most: 30_000 };
 
-/** How many autoscalers without a change are checked before the event loop gets its next turn. */
+/** How many objects without a change are checked before the event loop gets its next turn. */
 const CHECKS_PER_TURN = 50;
+
+/** Checks all objects, in pieces of work. A piece ends with the first object for which `check` returns true. */
+export async function checkInTurns<T>(
+  objects: Iterable<T>,
+  compute: RunQueued,
+  check: (object: T) => boolean,
+): Promise<void> {
+  const rest = objects[Symbol.iterator]();
+  const checkSome = () => {
+    for (let checked = 0; checked < CHECKS_PER_TURN; checked++) {
+      const { done, value } = rest.next();
+      if (done === true) return true;
+      if (check(value)) return false;
+    }
+    return false;
+  };
+  while (!await compute(checkSome));
+}
 
 const RETRY_BASE_MS = 5_000;
 
@@ -120,19 +138,12 @@ export class StatusSweep {
     const compute = getComputeQueue(clock);
     const context: SweepContext = { signal, isLast };
     const writes: Promise<void>[] = [];
-    const autoscalers = cache.listAutoscalers()[Symbol.iterator]();
-    const sweepSome = () => {
-      for (let checked = 0; checked < CHECKS_PER_TURN; checked++) {
-        const { done, value: autoscaler } = autoscalers.next();
-        if (done === true) return true;
-        if (!this.#isDue(autoscaler) && !isLast) continue;
-        const writing = this.#writeOne(autoscaler, context);
-        if (writing !== null) writes.push(writing);
-        return false;
-      }
-      return false;
-    };
-    while (!await compute(sweepSome));
+    await checkInTurns(cache.listAutoscalers(), compute, (autoscaler) => {
+      if (!this.#isDue(autoscaler) && !isLast) return false;
+      const writing = this.#writeOne(autoscaler, context);
+      if (writing !== null) writes.push(writing);
+      return true;
+    });
     for (const listener of listeners) listener.onSwept?.();
     if (waits) await Promise.all(writes);
   }
