@@ -19,6 +19,12 @@ const NAME = "load-generator";
 const FASTER = EXAMPLE.replace("cooldown: 2m", "cooldown: 5s");
 const MI = 1024 ** 2;
 
+/**
+ * Three samples in a row, and the kubelet has a new one of a container every 5 to 20 s. A resize of the other resource in
+ * between begins a new warm-up: memory waited for four resizes of CPU in one run of five.
+ */
+const LONG_MS = 300_000;
+
 scenario("C33 C34 C35 the published example keeps working as load rises", {
   needs: { images: "load", kubelet: "signed", freeMillicores: 500 },
   async run({ namespace }) {
@@ -34,18 +40,22 @@ scenario("C33 C34 C35 the published example keeps working as load rises", {
     await using recorder = await recordPod(pod);
     await using podfit = await startPodfit({ namespaces: [namespace] });
 
-    await waitForActual(pod, "memory.requests", { container: NAME, fits: (bytes) => bytes >= 299 * MI });
+    await waitForActual(pod, "memory.requests", {
+      container: NAME,
+      fits: (bytes) => bytes >= 299 * MI,
+      timeoutMs: LONG_MS,
+    });
     await setLoad(pod, { cpuMillicores: 600, memoryMiB: 275 });
     await waitForActual(pod, "memory.limits", {
       container: NAME,
       fits: (bytes) => bytes > 300 * MI,
-      timeoutMs: 120_000,
+      timeoutMs: LONG_MS,
     });
     // Beyond one step of 25 %: the limit has moved twice.
     await waitForActual(pod, "cpu.limits", {
       container: NAME,
       fits: (millicores) => millicores > 250,
-      timeoutMs: 300_000,
+      timeoutMs: LONG_MS,
     });
 
     const patches = await assertAccountsAgree(podfit, { autoscaler: NAME, pod, container: NAME, recorder });
