@@ -207,8 +207,14 @@ export const SCALING_LOOP_MS = 15_000;
 /** The shortest time between two scaling loops, ms. */
 export const MIN_SCALING_INTERVAL_MS = 5_000;
 
-/** Usage that later usage of the same pods is compared with, nanocores or bytes. */
-interface UsageMarks {
+/**
+ * Usage of one cpu or memory trigger, nanocores or bytes. Doubles: precise enough to compare, not for the HPA's
+ * arithmetic.
+ */
+interface TriggerUsage {
+  readonly trigger: Pick<ResourceTrigger, "type" | "container">;
+  /** That of the last scaling loop, with what readings have added since. */
+  now: number;
   /**
    * Where the ratio is half of the tolerance above 1. Below it no scaling loop raises replicas: that needs a ratio above
    * the tolerance.
@@ -218,59 +224,56 @@ interface UsageMarks {
   readonly growth: number;
 }
 
-/** By the index of a cpu or memory trigger. */
-export type TargetUsage = ReadonlyMap<number, UsageMarks>;
-
-/** What the pods use, with the triggers that measure it. */
-export interface TriggerUsage {
+/** The last scaling loop: its triggers, the rates of its pods, and what it found. */
+interface LastScalingLoop {
   readonly resources: readonly ResourceTrigger[];
-  /** One for each pod; `null` = not known. */
+  /** `null` = not known. */
   readonly rates: readonly (PodRates | null)[];
+  readonly report: ReplicasReport;
+  /** For more replicas, such as 0.1. */
+  readonly tolerance: number;
 }
-
-/** Computed from the last report of the scaling loop. `tolerance`: for more replicas, such as 0.1. Clauses: R7, R20. */
-export function computeTargetUsage(
-  { resources, rates }: TriggerUsage,
-  { triggers }: ReplicasReport,
-  tolerance: number,
-): TargetUsage {
-  return new Map(resources.map((trigger) => {
-    const ratio = triggers.find((one) => one.index === trigger.index)?.proposal?.ratio ?? null;
-    const sum = sumUsage(trigger, rates);
-    const raise = ratio === null ? 0 : sum / ratio * (1 + tolerance / 2);
-    return [trigger.index, { raise, growth: (sum + raise) / 2 }];
-  }));
-}
-
-/** Returns "raises" if the usage of a trigger may raise replicas, and "grows" if it may soon do so. */
-export function compareUsage({ resources, rates }: TriggerUsage, targets: TargetUsage): "raises" | "grows" | null {
-  let result: "grows" | null = null;
-  for (const trigger of resources) {
-    const { raise, growth } = targets.get(trigger.index) ?? NO_MARKS;
-    const sum = sumUsage(trigger, rates);
-    if (sum > raise) return "raises";
-    if (sum > growth) result = "grows";
-  }
-  return result;
-}
-
-const NO_MARKS: UsageMarks = { raise: 0, growth: 0 };
 
 /**
- * Returns nanocores or bytes, of the container that the trigger names or of all. A double: precise enough to compare,
- * not for the HPA's arithmetic.
+ * What the pods of a target use since the last scaling loop. A pod that has left stays in the sum until the next one: who
+ * acts on a comparison counts the pods again. Clauses: R7, R20.
  */
-export function sumUsage(
-  { type, container }: Pick<ResourceTrigger, "type" | "container">,
-  pods: Iterable<PodRates | null>,
-): number {
-  let sum = 0;
-  for (const rates of pods) {
-    for (const name in rates?.containers) {
-      const own = rates.containers[name];
-      if (own === undefined || (container !== null && container !== name)) continue;
-      sum += type === "cpu" ? own.rate?.nanocores ?? 0 : own.workingSetBytes;
+export class TargetUsage {
+  readonly #triggers: readonly TriggerUsage[];
+
+  constructor({ resources, rates, report, tolerance }: LastScalingLoop) {
+    this.#triggers = resources.map((trigger) => {
+      const ratio = report.triggers.find((one) => one.index === trigger.index)?.proposal?.ratio ?? null;
+      let now = 0;
+      for (const one of rates) now += sumUsage(trigger, one);
+      const raise = ratio === null ? 0 : now / ratio * (1 + tolerance / 2);
+      return { trigger, now, raise, growth: (now + raise) / 2 };
+    });
+  }
+
+  /** A pod has new rates. */
+  replace(before: PodRates | null, after: PodRates): void {
+    for (const one of this.#triggers) one.now += sumUsage(one.trigger, after) - sumUsage(one.trigger, before);
+  }
+
+  /** Returns "raises" if the usage of a trigger may raise replicas, and "grows" if it may soon do so. */
+  compare(): "raises" | "grows" | null {
+    let result: "grows" | null = null;
+    for (const { now, raise, growth } of this.#triggers) {
+      if (now > raise) return "raises";
+      if (now > growth) result = "grows";
     }
+    return result;
+  }
+}
+
+/** Returns nanocores or bytes of one pod: of the container that the trigger names or of all. */
+function sumUsage({ type, container }: Pick<ResourceTrigger, "type" | "container">, rates: PodRates | null): number {
+  let sum = 0;
+  for (const name in rates?.containers) {
+    const own = rates.containers[name];
+    if (own === undefined || (container !== null && container !== name)) continue;
+    sum += type === "cpu" ? own.rate?.nanocores ?? 0 : own.workingSetBytes;
   }
   return sum;
 }

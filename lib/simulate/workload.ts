@@ -3,14 +3,11 @@ import { decideReplicas } from "../horizontal/decide.ts";
 import { nextInitialResources, type ResourcesByContainer } from "../horizontal/initial_requests.ts";
 import { computePodReadings, listHeldFields, type WorkloadPod } from "../horizontal/joint/pod_readings.ts";
 import {
-  compareUsage,
-  computeTargetUsage,
   MIN_SCALING_INTERVAL_MS,
   nextRates,
   type PodRates,
   SCALING_LOOP_MS,
-  type TargetUsage,
-  type TriggerUsage,
+  TargetUsage,
 } from "../horizontal/pod_metrics.ts";
 import { countReadyPods, toTolerance } from "../horizontal/replica_calculator.ts";
 import type { SizeInput } from "../model/decision.ts";
@@ -60,7 +57,8 @@ export class Workload {
   /** Since the last tick or look: no other look comes sooner than the one, and none without the other (R7). */
   #soonestAt = Infinity;
   #isFresh = false;
-  #targets: TargetUsage = new Map();
+  /** `null` before the first tick. */
+  #usage: TargetUsage | null = null;
 
   constructor(options: WorkloadOptions) {
     const { scaledObject, replicas, startedAt } = options;
@@ -94,10 +92,11 @@ export class Workload {
     this.#tickAt = now + SCALING_LOOP_MS;
     this.#soonestAt = now + MIN_SCALING_INTERVAL_MS;
     this.#isFresh = false;
-    const usage = this.#listUsage();
+    const rates = this.#members.map((member) => member.rates);
     const report = this.#see(this.#look(now), now);
     const { behavior = null } = this.#options.scaledObject?.scaledObject ?? {};
-    if (report !== null) this.#targets = computeTargetUsage(usage, report, toTolerance(behavior).up);
+    const tolerance = toTolerance(behavior).up;
+    if (report !== null) this.#usage = new TargetUsage({ resources: this.#triggers, rates, report, tolerance });
   }
 
   /** Whether a tick would raise replicas now, as fresh usage has it: then it does not wait for its time (R7). */
@@ -108,13 +107,9 @@ export class Workload {
     this.#soonestAt = now + MIN_SCALING_INTERVAL_MS;
     const { maxReplicas = 0 } = object.scaledObject ?? {};
     if (this.#replicas === 0 || this.#replicas >= maxReplicas) return false;
-    if (compareUsage(this.#listUsage(), this.#targets) !== "raises") return false;
+    if (this.#usage?.compare() !== "raises") return false;
     const { write } = decideReplicas(this.#state, { now, object, observation: this.#look(now), dryRun: false });
     return write !== null && write.replicas > this.#replicas;
-  }
-
-  #listUsage(): TriggerUsage {
-    return { resources: this.#triggers, rates: this.#members.map(({ rates }) => rates) };
   }
 
   #look(now: number): ReplicasObservation {
@@ -170,7 +165,10 @@ export class Workload {
           if (this.#triggers.length > 0 && observation.kind === "usage") {
             const { usage, capacity } = observation;
             const rates = nextRates(member.rates, usage, { pod, readAt: now, capacity });
-            if (rates !== member.rates) this.#isFresh = true;
+            if (rates !== member.rates) {
+              this.#isFresh = true;
+              this.#usage?.replace(member.rates, rates);
+            }
             member.rates = rates;
           }
           onEvaluation(evaluation);

@@ -35,10 +35,17 @@ export const REPLICAS_SHELL: Mutations = {
     },
     {
       breaks: "looks for a tick only once usage is twice the target",
-      in: "computeTargetUsage",
-      find: "sum / ratio",
-      replace: "2 * sum / ratio",
+      in: "TargetUsage.constructor",
+      find: "now / ratio",
+      replace: "2 * now / ratio",
       test: "usage that raises replicas has a tick at once, and the next one comes 15 s after it (R7)",
+    },
+    {
+      breaks: "counts what a pod used before beside what it uses now",
+      in: "TargetUsage.replace",
+      find: "sumUsage(one.trigger, after) - sumUsage(one.trigger, before)",
+      replace: "sumUsage(one.trigger, after)",
+      test: "TargetUsage replaces a pod's usage, and a pod whose usage falls makes up for another (R7)",
     },
     {
       breaks: "ticks with every reading above the target",
@@ -97,9 +104,9 @@ export const REPLICAS_SHELL: Mutations = {
     },
     {
       breaks: "does not see that usage grows",
-      in: "compareUsage",
-      find: "sum > growth",
-      replace: "sum > raise",
+      in: "TargetUsage.compare",
+      find: "now > growth",
+      replace: "now > raise",
       test: "usage grows from half of the way on between that of the last tick and what raises replicas (R20)",
     },
     {

@@ -15,7 +15,7 @@
 import { decideReplicas } from "../../horizontal/decide.ts";
 import { toTransferredNotice } from "../../horizontal/events.ts";
 import { needsTemplate } from "../../horizontal/initial_requests.ts";
-import { SCALING_LOOP_MS } from "../../horizontal/pod_metrics.ts";
+import { type PodRates, SCALING_LOOP_MS } from "../../horizontal/pod_metrics.ts";
 import { seedAdoptedState, seedReplicasState } from "../../horizontal/status.ts";
 import type { PodFacts } from "../../model/pod.ts";
 import type {
@@ -224,9 +224,9 @@ export class ScaledObjectController {
     this.#questions.abort();
   }
 
-  /** Usage of some of the target's pods is fresh. */
-  onFreshUsage(): void {
-    const change = this.#earlyCheck.onFreshUsage();
+  /** One of the target's pods has new rates. */
+  onFreshUsage(before: PodRates | null, after: PodRates): void {
+    const change = this.#earlyCheck.onFreshUsage(before, after);
     if (change === "raises") this.#pause?.end();
     else if (change === "grows") this.#pods.setPace({ mayGrow: true, isGrowing: true });
   }

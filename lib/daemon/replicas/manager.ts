@@ -194,7 +194,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
   const metered = new MeteredPods({
     nodes: options.nodes,
     getCapacity: (node) => observer.nodes.get(node)?.capacity ?? { cpuMillicores: null, memoryBytes: null },
-    onFresh: (uid) => rows.get(uid)?.controller.onFreshUsage(),
+    onFresh: (uid, before, after) => rows.get(uid)?.controller.onFreshUsage(before, after),
   });
   const sets = new PodSetScope(cache.podSets);
   const hpaPods = new HpaPodSets({ clock, objects, sets, findSelector: (workload) => cache.findSelector(workload) });

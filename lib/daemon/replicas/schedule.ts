@@ -2,14 +2,7 @@
  * When is a ScaledObject due? Its activation loop and its scaling loop each have a fixed interval. The early scaling
  * check asks whether fresh usage would raise the replicas before the scaling loop is due.
  */
-import {
-  compareUsage,
-  computeTargetUsage,
-  MIN_SCALING_INTERVAL_MS,
-  SCALING_LOOP_MS,
-  type TargetUsage,
-  type TriggerUsage,
-} from "../../horizontal/pod_metrics.ts";
+import { MIN_SCALING_INTERVAL_MS, type PodRates, SCALING_LOOP_MS, TargetUsage } from "../../horizontal/pod_metrics.ts";
 import { toTolerance } from "../../horizontal/replica_calculator.ts";
 import type { PodFacts } from "../../model/pod.ts";
 import type {
@@ -154,9 +147,8 @@ export class EarlyScalingCheck {
   #unblocked: Pick<UnblockedResult, "object" | "scale"> | null = null;
   /** Usage is fresh and above its target. */
   #isFresh = false;
-  /** Usage is not compared with the target before this time, epoch ms. */
-  #compareAt = -Infinity;
-  #targets: TargetUsage = new Map();
+  /** `null` before the first scaling loop. */
+  #usage: TargetUsage | null = null;
   /** The next check is not earlier than this. Infinity before the first scaling loop. */
   #soonestAt = Infinity;
 
@@ -170,17 +162,15 @@ export class EarlyScalingCheck {
   }
 
   /**
-   * Usage of some pods is fresh. Returns "raises" if `dueAt` has changed, and "grows" if the next readings may change it.
-   * Most readings do neither.
+   * A pod has new rates. Returns "raises" if `dueAt` has changed, and "grows" if the next readings may change it. Most
+   * readings do neither.
    */
-  onFreshUsage(): ReturnType<typeof compareUsage> {
-    if (this.#isFresh || this.#unblocked === null) return null;
+  onFreshUsage(before: PodRates | null, after: PodRates): ReturnType<TargetUsage["compare"]> {
+    if (this.#usage === null) return null;
+    this.#usage.replace(before, after);
+    const change = this.#usage.compare();
+    if (change === null || this.#isFresh || this.#unblocked === null) return null;
     if (!canGrow(this.#unblocked.object, this.#unblocked.scale)) return null;
-    const now = this.#options.clock.steady();
-    if (now < this.#compareAt) return null;
-    const usage = this.#getUsage();
-    this.#compareAt = now + Math.min(usage.rates.length * COMPARE_MS_PER_POD, MIN_SCALING_INTERVAL_MS);
-    const change = compareUsage(usage, this.#targets);
     this.#isFresh = change === "raises";
     return change;
   }
@@ -199,8 +189,12 @@ export class EarlyScalingCheck {
   onScalingLoop(report: ReplicasReport): void {
     this.#isFresh = false;
     this.#soonestAt = this.#options.clock.steady() + MIN_SCALING_INTERVAL_MS;
-    const tolerance = toTolerance(this.#unblocked?.object.behavior ?? null).up;
-    this.#targets = computeTargetUsage(this.#getUsage(), report, tolerance);
+    const { pods, metered } = this.#options;
+    const { object = null } = this.#unblocked ?? {};
+    const rates = pods().map(({ uid }) => metered.get(uid).rates);
+    const tolerance = toTolerance(object?.behavior ?? null).up;
+    const resources = object === null ? [] : listResourceTriggers(object);
+    this.#usage = new TargetUsage({ resources, rates, report, tolerance });
   }
 
   /** Returns whether the scaling loop would raise the replicas now. Rejects with the signal's reason only. */
@@ -216,21 +210,9 @@ export class EarlyScalingCheck {
     const { write } = preview({ kind: "tick", scale, triggers, readyPods }, at);
     return write !== null && write.replicas > scale.replicas;
   }
-
-  #getUsage(): TriggerUsage {
-    const { pods, metered } = this.#options;
-    if (this.#unblocked === null) return NO_USAGE;
-    const rates = pods().map(({ uid }) => metered.get(uid).rates);
-    return { resources: listResourceTriggers(this.#unblocked.object), rates };
-  }
 }
-
-/** The usage of many pods is compared less often than there are readings of their nodes, ms. */
-const COMPARE_MS_PER_POD = 30;
 
 /** Returns whether a scaling loop may raise the replicas. From 0 only the activation loop does. */
 export function canGrow({ maxReplicas }: Pick<ScaledObject, "maxReplicas">, { replicas }: Scale): boolean {
   return replicas > 0 && replicas < maxReplicas;
 }
-
-const NO_USAGE: TriggerUsage = { resources: [], rates: [] };

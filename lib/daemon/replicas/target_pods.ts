@@ -184,8 +184,8 @@ function findVertical(
 interface MeteredPodsOptions {
   readonly nodes: Pick<NodePoller, "meter" | "unmeter">;
   readonly getCapacity: (node: string) => NodeCapacity;
-  /** Some pods of the ScaledObject have fresh usage. Must not throw. */
-  readonly onFresh?: (user: string) => void;
+  /** A pod of the ScaledObject with this uid has new rates. Must not throw. */
+  readonly onFresh?: (user: string, before: PodRates | null, after: PodRates) => void;
 }
 
 /** The CPU and memory rates of a pod, and its recorded initial requests. */
@@ -283,19 +283,20 @@ export class MeteredPods {
     if (reading.kind === "failed") return;
     const { readAt, pods, rows } = reading;
     const capacity = this.#options.getCapacity(reading.node);
-    const fresh = new Set<PodSet>();
     for (const uid of pods.keys()) {
       const entry = this.#entries.get(uid);
       if (entry === undefined) continue;
       // A source that has rows builds no objects.
       const usage = rows === undefined ? pods.get(uid) : { rows, row: rows.findPod(uid) };
       if (usage === undefined) continue;
-      const rates = nextRates(entry.rates, usage, { pod: entry.pod, readAt, capacity });
-      if (rates === entry.rates) continue;
+      const { rates: before } = entry;
+      const rates = nextRates(before, usage, { pod: entry.pod, readAt, capacity });
+      if (rates === before) continue;
       entry.rates = rates;
-      for (const set of entry.sets) fresh.add(set);
+      for (const set of entry.sets) {
+        for (const user of this.#wanted.get(set)?.users ?? NOBODY) this.#options.onFresh?.(user, before, rates);
+      }
     }
-    for (const set of fresh) this.#wanted.get(set)?.users.forEach((user) => this.#options.onFresh?.(user));
   }
 
   get(uid: string): MeteredUsage {

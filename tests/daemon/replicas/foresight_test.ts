@@ -11,7 +11,7 @@ import { CPU_50, ReplicasRun, scaledObject } from "../../support/replicas_run.ts
 import { NEW_REPLICAS_STATE } from "../../../lib/model/replicas_state.ts";
 import { pod } from "../../support/builders.ts";
 import { scaledObjectWith } from "../../support/triggers.ts";
-import { cpuTrigger } from "../../support/workload_pods.ts";
+import { cpuTrigger, ratesOf } from "../../support/workload_pods.ts";
 
 const TICKED = {
   half: "tick",
@@ -77,90 +77,73 @@ Deno.test("usage that raises replicas has a tick at once, and the next one comes
   assertEquals(await run.replicas(), 2);
 });
 
+/** Two pods, of which "a" uses CPU. */
 function openCheck() {
   const clock = new VirtualClock();
-  const load = { millicores: 0 };
   const object = scaledObjectWith([cpuTrigger()]);
   const all = ["a", "b"].map((uid) => pod({ uid }));
+  let rates = ratesOf(0);
   const check = new EarlyScalingCheck({
     clock,
     preview: () => ({ state: NEW_REPLICAS_STATE, write: null, notices: [], report: null }),
     computeUsage: () => Promise.resolve({ triggers: new Map(), readyPods: 2, isCoupled: false }),
     pods: () => all,
-    metered: {
-      get: () => ({
-        rates: {
-          containers: {
-            main: {
-              instance: "1",
-              at: 0,
-              seenAt: 0,
-              counterNs: 0,
-              workingSetBytes: 1,
-              rate: { nanocores: load.millicores * 1e6, windowMs: 15_000 },
-            },
-          },
-        },
-        recorded: null,
-      }),
-    },
+    metered: { get: (uid) => ({ rates: uid === "a" ? rates : null, recorded: null }) },
   });
   const scale = { replicas: 2, statusReplicas: 2, resourceVersion: "1", uid: "u" };
   const unblock = () =>
     check.setUnblocked({ kind: "clear", object, scale, warnings: [], lack: null, transferred: null });
-  return { clock, load, check, unblock };
+  /** A reading shows that "a" uses this much, millicores. */
+  const read = (millicores: number) => {
+    const before = rates;
+    rates = ratesOf(millicores);
+    return check.onFreshUsage(before, rates);
+  };
+  return { clock, check, unblock, read };
 }
 
 Deno.test("usage above its target is looked at 5 s after a tick at the soonest, then at once (R7)", async () => {
-  const { clock, load, check, unblock } = openCheck();
-  load.millicores = 90;
-  assertEquals([check.onFreshUsage(), check.dueAt], [null, Infinity]);
-  unblock();
+  const { clock, check, unblock, read } = openCheck();
   // Before the first scaling loop.
-  assertEquals([check.onFreshUsage(), check.dueAt], ["raises", Infinity]);
+  assertEquals([read(90), check.dueAt], [null, Infinity]);
+  unblock();
+  assertEquals([read(90), check.dueAt], [null, Infinity]);
   const tickedAt = clock.now();
   check.onScalingLoop(TICKED);
-  load.millicores = 110;
   await clock.advance(1_000);
-  assertEquals([check.onFreshUsage(), check.onFreshUsage(), check.dueAt - tickedAt], ["raises", null, 5_000]);
+  assertEquals([read(110), read(110), check.dueAt - tickedAt], ["raises", null, 5_000]);
   await clock.advance(7_000);
   assertEquals(await check.wouldRaise(new AbortController().signal), false);
-  assertEquals([check.onFreshUsage(), check.dueAt - tickedAt], ["raises", 13_000]);
+  assertEquals([read(110), check.dueAt - tickedAt], ["raises", 13_000]);
   clock.setNow(clock.now() + 60_000);
   assertEquals(check.dueAt - tickedAt, 13_000);
   check.setUnblocked(null);
   assertEquals(await check.wouldRaise(new AbortController().signal), false);
+  assertEquals(read(120), null);
 });
 
-Deno.test("usage below what raises replicas has nothing computed, and is compared at most once each 30 ms a pod (R7)", async () => {
-  const { clock, load, check, unblock } = openCheck();
+Deno.test("usage below what raises replicas has nothing computed (R7)", () => {
+  const { check, unblock, read } = openCheck();
   unblock();
-  load.millicores = 90;
+  read(90);
   check.onScalingLoop(TICKED);
   // The ratio is 0.9 at 90m, and half of the tolerance above 1 at 105m.
-  load.millicores = 97;
-  assertEquals([check.onFreshUsage(), check.dueAt], [null, Infinity]);
-  load.millicores = 106;
-  await clock.advance(59);
-  assertEquals(check.onFreshUsage(), null);
-  await clock.advance(1);
-  assertEquals(check.onFreshUsage(), "raises");
+  assertEquals([read(97), read(90), check.dueAt], [null, null, Infinity]);
+  assertEquals(read(106), "raises");
 });
 
-Deno.test("usage grows from half of the way on between that of the last tick and what raises replicas (R20)", async () => {
-  const { clock, load, check, unblock } = openCheck();
+Deno.test("usage grows from half of the way on between that of the last tick and what raises replicas (R20)", () => {
+  const { check, unblock, read } = openCheck();
   unblock();
-  const seen = async (before: number, ratio: number, after: number) => {
-    load.millicores = before;
+  const seen = (before: number, ratio: number, after: number) => {
+    read(before);
     const [trigger] = TICKED.triggers;
     check.onScalingLoop({ ...TICKED, triggers: [{ ...trigger, proposal: { ...trigger.proposal, ratio } }] });
-    load.millicores = after;
-    await clock.advance(1_000);
-    return check.onFreshUsage();
+    return read(after);
   };
   // Replicas are raised from 105m on.
-  assertEquals([await seen(90, 0.9, 97), await seen(90, 0.9, 98), check.dueAt], [null, "grows", Infinity]);
-  assertEquals([await seen(10, 0.1, 57), await seen(10, 0.1, 58)], [null, "grows"]);
+  assertEquals([seen(90, 0.9, 97), seen(90, 0.9, 98), check.dueAt], [null, "grows", Infinity]);
+  assertEquals([seen(10, 0.1, 57), seen(10, 0.1, 58)], [null, "grows"]);
 });
 
 Deno.test("ticks are 5 s apart at least, however fast a load grows (R7)", async () => {

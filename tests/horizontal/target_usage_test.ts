@@ -1,0 +1,84 @@
+/** What pods use together since the last scaling loop, to tell whether a look is worth it (R7). */
+import { assertEquals } from "#assert";
+import { type ContainerRates, type PodRates, TargetUsage } from "../../lib/horizontal/pod_metrics.ts";
+import type { ReplicasReport } from "../../lib/model/replicas_decision.ts";
+import type { ResourceTrigger } from "../../lib/model/scaled_object.ts";
+import { cpuTrigger } from "../support/workload_pods.ts";
+
+type Amounts = readonly [nanocores: number | null, bytes: number];
+
+function ratesOf(containers: Readonly<Record<string, Amounts>>): PodRates {
+  const of = ([nanocores, workingSetBytes]: Amounts): ContainerRates => ({
+    instance: "i",
+    at: 0,
+    seenAt: 0,
+    counterNs: 0,
+    workingSetBytes,
+    rate: nanocores === null ? null : { nanocores, windowMs: 10_000 },
+  });
+  return { containers: Object.fromEntries(Object.entries(containers).map(([name, one]) => [name, of(one)])) };
+}
+
+const APP = ratesOf({ app: [100, 10], proxy: [7, 3] });
+const OTHER = ratesOf({ app: [null, 20] });
+
+/** Replicas are raised above 1.05 of the usage at the scaling loop, which was as wanted. */
+function openUsage(trigger: Partial<ResourceTrigger>, ratio: number | null = 1): TargetUsage {
+  const resource = { ...cpuTrigger(), ...trigger };
+  const proposal = ratio === null ? null : { replicas: 2, lo: 2, hi: 2, ratio, ready: 2, unready: 0, missing: 0 };
+  const report: ReplicasReport = {
+    half: "tick",
+    replicas: 2,
+    desired: 2,
+    reason: null,
+    message: "",
+    triggers: [{
+      index: resource.index,
+      type: resource.type,
+      metricName: "",
+      value: 1,
+      error: null,
+      isActive: null,
+      proposal,
+    }],
+    need: 2,
+    stabilized: 2,
+  };
+  return new TargetUsage({ resources: [resource], rates: [APP, null, OTHER], report, tolerance: 0.1 });
+}
+
+/** Of which total on does the usage of the trigger raise replicas? Found by a third pod that begins to use something. */
+function findRaise(trigger: Partial<ResourceTrigger>, addOf: (amount: number) => PodRates): number {
+  for (let amount = 1; amount < 1_000; amount++) {
+    const usage = openUsage(trigger);
+    usage.replace(null, addOf(amount));
+    if (usage.compare() === "raises") return amount;
+  }
+  return Infinity;
+}
+
+Deno.test("TargetUsage adds what is known of all pods, of the container that is named or of all", () => {
+  const cpu = (amount: number) => ratesOf({ app: [amount, 0] });
+  const memory = (amount: number) => ratesOf({ app: [0, amount] });
+  // 5 % of 107, 7, 33 and 30.
+  assertEquals(findRaise({ type: "cpu" }, cpu), 6);
+  assertEquals(findRaise({ type: "cpu", container: "proxy" }, (amount) => ratesOf({ proxy: [amount, 0] })), 1);
+  assertEquals(findRaise({ type: "cpu", container: "proxy" }, cpu), Infinity);
+  assertEquals(findRaise({ type: "memory" }, memory), 2);
+  assertEquals(findRaise({ type: "memory", container: "app" }, memory), 2);
+  assertEquals(findRaise({ type: "memory", container: "constructor" }, memory), Infinity);
+});
+
+Deno.test("TargetUsage replaces a pod's usage, and a pod whose usage falls makes up for another (R7)", () => {
+  const usage = openUsage({ type: "cpu" });
+  usage.replace(APP, ratesOf({ app: [113, 10] }));
+  assertEquals(usage.compare(), "raises");
+  usage.replace(OTHER, ratesOf({ app: [0, 20] }));
+  assertEquals(usage.compare(), "raises");
+  usage.replace(ratesOf({ app: [113, 10] }), ratesOf({ app: [108, 10] }));
+  assertEquals(usage.compare(), null);
+});
+
+Deno.test("TargetUsage without a ratio of its trigger lets any usage raise replicas", () => {
+  assertEquals(openUsage({ type: "cpu" }, null).compare(), "raises");
+});
