@@ -19,18 +19,15 @@ export async function bundleDaemon(directory: string): Promise<string> {
   return bundle;
 }
 
-/** `args`: of podfit. */
+/** `args`: of podfit. As `deno task start` and the image run it, unless told otherwise. */
 export function startDaemon(
   bundle: string,
   args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
+  env: Environment = {},
+  v8Flags: readonly string[] = V8_FLAGS,
 ): Deno.ChildProcess {
-  return startDeno([...toRun(bundle), "run", "--listen", "127.0.0.1:0", ...args], env);
-}
-
-/** As `deno task start` and the image run it. */
-function toRun(bundle: string): readonly string[] {
-  return ["run", ...V8_FLAGS, "-P=start", "--config", `${ROOT}deno.json`, bundle];
+  const deno = ["run", ...v8Flags, "-P=start", "--config", `${ROOT}deno.json`];
+  return startDeno([...deno, bundle, "run", "--listen", "127.0.0.1:0", ...args], env);
 }
 
 /** Those of `deno task start`. */
@@ -38,12 +35,16 @@ export const V8_FLAGS: readonly string[] = /--v8-flags=\S+/.exec(config.tasks.st
 
 const { DENO_NO_UPDATE_CHECK, MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_ } = ENVIRONMENT;
 
-/** With what the image sets for the process. */
-export function startDeno(args: readonly string[], env: Readonly<Record<string, string>> = {}): Deno.ChildProcess {
+/** Variables by name; `null` = it is not set. */
+type Environment = Readonly<Record<string, string | null>>;
+
+/** With what the image sets for the process, and the given variables instead or in addition. */
+export function startDeno(args: readonly string[], env: Environment = {}): Deno.ChildProcess {
+  const all = { PRA_ENABLED: "true", DENO_NO_UPDATE_CHECK, MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_, ...env };
   return new Deno.Command(Deno.execPath(), {
     args: [...args],
     cwd: ROOT,
-    env: { PRA_ENABLED: "true", DENO_NO_UPDATE_CHECK, MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_, ...env },
+    env: Object.fromEntries(Object.entries(all).flatMap(([name, value]) => value === null ? [] : [[name, value]])),
     stdout: "null",
     stderr: "piped",
   }).spawn();
