@@ -1,9 +1,8 @@
 /** What pods use together since the last scaling loop, to tell whether a look is worth it (R7). */
 import { assertEquals } from "#assert";
 import { type ContainerRates, type PodRates, TargetUsage } from "../../lib/horizontal/pod_metrics.ts";
-import type { ReplicasReport } from "../../lib/model/replicas_decision.ts";
 import type { ResourceTrigger } from "../../lib/model/scaled_object.ts";
-import { cpuTrigger } from "../support/workload_pods.ts";
+import { cpuTrigger, scalingReport } from "../support/workload_pods.ts";
 
 type Amounts = readonly [nanocores: number | null, bytes: number];
 
@@ -25,25 +24,7 @@ const OTHER = ratesOf({ app: [null, 20] });
 /** Replicas are raised above 1.05 of the usage at the scaling loop, which was as wanted. */
 function openUsage(trigger: Partial<ResourceTrigger>, ratio: number | null = 1): TargetUsage {
   const resource = { ...cpuTrigger(), ...trigger };
-  const proposal = ratio === null ? null : { replicas: 2, lo: 2, hi: 2, ratio, ready: 2, unready: 0, missing: 0 };
-  const report: ReplicasReport = {
-    half: "tick",
-    replicas: 2,
-    desired: 2,
-    reason: null,
-    message: "",
-    triggers: [{
-      index: resource.index,
-      type: resource.type,
-      metricName: "",
-      value: 1,
-      error: null,
-      isActive: null,
-      proposal,
-    }],
-    need: 2,
-    stabilized: 2,
-  };
+  const report = scalingReport(ratio, resource);
   return new TargetUsage({ resources: [resource], rates: [APP, null, OTHER], report, tolerance: 0.1 });
 }
 

@@ -4,6 +4,7 @@ import type { InitialResources, ResourcesByContainer } from "../../lib/horizonta
 import type { PodRates } from "../../lib/horizontal/pod_metrics.ts";
 import type { WorkloadPod } from "../../lib/horizontal/joint/pod_readings.ts";
 import { type AutoscalerView, NEW_POD_STATE, NO_SHORTAGE, type Shortage, type Streak } from "../../lib/model/state.ts";
+import type { ReplicasReport } from "../../lib/model/replicas_decision.ts";
 import type { ResourceTrigger } from "../../lib/model/scaled_object.ts";
 import type { Resource } from "../../lib/units/resources.ts";
 import { container, MI, pod, resizeEntry, resources, SECOND, START } from "./builders.ts";
@@ -71,6 +72,14 @@ export function ratesOf(cpu: number, seenAt: number = START): PodRates {
   const rate = { nanocores: cpu * 1e6, windowMs: 15 * SECOND };
   const main = { instance: "run-1", at: START, seenAt, counterNs: 1e9, workingSetBytes: 64 * MI, rate };
   return { containers: { main } };
+}
+
+/** Of a scaling loop with this trigger alone, which kept two replicas; `ratio`: `null` = the trigger had no proposal. */
+export function scalingReport(ratio: number | null, { index, type }: ResourceTrigger = cpuTrigger()): ReplicasReport {
+  const proposal = ratio === null ? null : { replicas: 2, lo: 2, hi: 2, ratio, ready: 2, unready: 0, missing: 0 };
+  const trigger = { index, type, metricName: type, value: 1, error: null, isActive: null, proposal };
+  const [replicas, desired, need, stabilized] = [2, 2, 2, 2];
+  return { half: "tick", replicas, desired, reason: null, message: "", triggers: [trigger], need, stabilized };
 }
 
 function viewOf(autoscaler: Autoscaler, { shortage, wantsUp = [] }: WorkloadPodOptions): AutoscalerView {

@@ -189,12 +189,13 @@ export class EarlyScalingCheck {
   onScalingLoop(report: ReplicasReport): void {
     this.#isFresh = false;
     this.#soonestAt = this.#options.clock.steady() + MIN_SCALING_INTERVAL_MS;
+    this.#usage = null;
+    if (this.#unblocked === null) return;
     const { pods, metered } = this.#options;
-    const { object = null } = this.#unblocked ?? {};
+    const { object } = this.#unblocked;
     const rates = pods().map(({ uid }) => metered.get(uid).rates);
-    const tolerance = toTolerance(object?.behavior ?? null).up;
-    const resources = object === null ? [] : listResourceTriggers(object);
-    this.#usage = new TargetUsage({ resources, rates, report, tolerance });
+    const tolerance = toTolerance(object.behavior).up;
+    this.#usage = new TargetUsage({ resources: listResourceTriggers(object), rates, report, tolerance });
   }
 
   /** Returns whether the scaling loop would raise the replicas now. Rejects with the signal's reason only. */

@@ -11,26 +11,7 @@ import { CPU_50, ReplicasRun, scaledObject } from "../../support/replicas_run.ts
 import { NEW_REPLICAS_STATE } from "../../../lib/model/replicas_state.ts";
 import { pod } from "../../support/builders.ts";
 import { scaledObjectWith } from "../../support/triggers.ts";
-import { cpuTrigger, ratesOf } from "../../support/workload_pods.ts";
-
-const TICKED = {
-  half: "tick",
-  replicas: 2,
-  desired: 2,
-  reason: null,
-  message: "",
-  triggers: [{
-    index: 0,
-    type: "cpu",
-    metricName: "cpu",
-    value: 1,
-    error: null,
-    isActive: null,
-    proposal: { replicas: 2, lo: 2, hi: 2, ratio: 0.9, ready: 2, unready: 0, missing: 0 },
-  }],
-  need: 2,
-  stabilized: 2,
-} as const;
+import { cpuTrigger, ratesOf, scalingReport } from "../../support/workload_pods.ts";
 
 const WEB = { namespace: "default", labels: { app: "web" } };
 const MAIN = { containers: [{ requests: { cpu: "100m" } }], replicas: 1 };
@@ -109,7 +90,7 @@ Deno.test("usage above its target is looked at 5 s after a tick at the soonest, 
   unblock();
   assertEquals([read(90), check.dueAt], [null, Infinity]);
   const tickedAt = clock.now();
-  check.onScalingLoop(TICKED);
+  check.onScalingLoop(scalingReport(0.9));
   await clock.advance(1_000);
   assertEquals([read(110), read(110), check.dueAt - tickedAt], ["raises", null, 5_000]);
   await clock.advance(7_000);
@@ -126,7 +107,7 @@ Deno.test("usage below what raises replicas has nothing computed (R7)", () => {
   const { check, unblock, read } = openCheck();
   unblock();
   read(90);
-  check.onScalingLoop(TICKED);
+  check.onScalingLoop(scalingReport(0.9));
   // The ratio is 0.9 at 90m, and half of the tolerance above 1 at 105m.
   assertEquals([read(97), read(90), check.dueAt], [null, null, Infinity]);
   assertEquals(read(106), "raises");
@@ -137,8 +118,7 @@ Deno.test("usage grows from half of the way on between that of the last tick and
   unblock();
   const seen = (before: number, ratio: number, after: number) => {
     read(before);
-    const [trigger] = TICKED.triggers;
-    check.onScalingLoop({ ...TICKED, triggers: [{ ...trigger, proposal: { ...trigger.proposal, ratio } }] });
+    check.onScalingLoop(scalingReport(ratio));
     return read(after);
   };
   // Replicas are raised from 105m on.

@@ -17,7 +17,7 @@ import {
 } from "./daemon.ts";
 import { startEmbeddedCluster } from "./scale_run.ts";
 import { type ProcessUsage, readUsage } from "./scale_usage.ts";
-import { SETTLED_MS } from "./scale_world.ts";
+import { newWorld } from "./scale_world.ts";
 
 const SYNC_MS = 180_000;
 const SAMPLE_MS = 5_000;
@@ -58,12 +58,7 @@ endOnSignals(stack);
 const directory = await Deno.makeTempDir();
 stack.defer(() => Deno.remove(directory, { recursive: true }));
 const bundle = await bundleDaemon(directory);
-const world = {
-  nodes: Number(values.nodes),
-  podsPerNode: Number(values.pods),
-  startedAt: Math.floor(Date.now() / 1000) * 1000 - SETTLED_MS - 1000,
-  scaledObjects: 0,
-};
+const world = newWorld({ nodes: Number(values.nodes), podsPerNode: Number(values.pods) });
 const { path } = await startEmbeddedCluster(world, { directory, stack });
 
 const daemons: { readonly variant: Variant; readonly pid: number; readonly address: string }[] = [];

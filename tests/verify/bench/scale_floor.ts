@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { endOnSignals, startDeno, V8_FLAGS } from "./daemon.ts";
 import { startEmbeddedCluster } from "./scale_run.ts";
 import { readUsage } from "./scale_usage.ts";
-import { SETTLED_MS } from "./scale_world.ts";
+import { newWorld } from "./scale_world.ts";
 
 const WARM_UP_MS = 60_000;
 
@@ -20,12 +20,7 @@ const { values } = parseArgs({
     minutes: { type: "string", default: "3" },
   },
 });
-const world = {
-  nodes: Number(values.nodes),
-  podsPerNode: Number(values.pods),
-  startedAt: Math.floor(Date.now() / 1000) * 1000 - SETTLED_MS - 1000,
-  scaledObjects: 0,
-};
+const world = newWorld({ nodes: Number(values.nodes), podsPerNode: Number(values.pods) });
 await using stack = new AsyncDisposableStack();
 endOnSignals(stack);
 const directory = await Deno.makeTempDir();

@@ -18,7 +18,7 @@ import { startMetricsServer } from "./scale_metrics_server.ts";
 import type { Cost, ReplicaFigures, SizeResult } from "./scale_table.ts";
 import { type ProcessUsage, readUsage } from "./scale_usage.ts";
 import { startWorker } from "./scale_worker.ts";
-import { POLL_MS, type Punctuality, SETTLED_MS, type World } from "./scale_world.ts";
+import { newWorld, POLL_MS, type Punctuality, type World } from "./scale_world.ts";
 
 export interface SizeOptions {
   readonly nodes: number;
@@ -57,9 +57,7 @@ export async function measureSize(
   const directory = await Deno.makeTempDir();
   stack.defer(() => Deno.remove(directory, { recursive: true }));
   const bundle = await bundleDaemon(directory);
-  // Whole seconds, as times in the API are; so long ago that all has settled.
-  const startedAt = Math.floor(Date.now() / 1000) * 1000 - SETTLED_MS - 1000;
-  const world: World = { nodes, podsPerNode, startedAt, scaledObjects };
+  const world = newWorld({ nodes, podsPerNode, scaledObjects });
   const { path, token, args, askPunctuality } = kubeconfig === null
     ? await startEmbeddedCluster(world, { directory, stack })
     : await startRealCluster(world, { kubeconfig, directory, stack });

@@ -29,6 +29,12 @@ export interface Punctuality {
 /** By then all pods run and are ready. */
 export const SETTLED_MS = 60_000;
 
+/** A cluster of this size that has settled. */
+export function newWorld(size: Omit<World, "startedAt">): World {
+  // Whole seconds, as times in the API are.
+  return { ...size, startedAt: Math.floor(Date.now() / 1000) * 1000 - SETTLED_MS - 1000 };
+}
+
 export const POLL_MS = 15_000;
 
 const PODS_PER_AUTOSCALER = 100;
