@@ -13,15 +13,20 @@ function open() {
   const watchUsage = watchKubelets({ fetchSummary }, { clock, random: () => 0.3 });
   const ending = new AbortController();
   const ended: Promise<void>[] = [];
+  const leaving = new Map<string, AbortController>();
   async function run(name: string, interval: () => number): Promise<void> {
     const node = { name, getAddress: () => ADDRESS };
-    const options = { interval, isTracked: () => true, pods: () => [], signal: ending.signal };
+    const left = new AbortController();
+    leaving.set(name, left);
+    const signal = AbortSignal.any([ending.signal, left.signal]);
+    const options = { interval, isTracked: () => true, pods: () => [], signal };
     for await (const reading of watchUsage(node, options)) assertEquals(reading.kind, "usage");
   }
   return {
     clock,
     asked,
     watch: (name: string, interval: () => number) => void ended.push(run(name, interval)),
+    leave: (name: string) => leaving.get(name)?.abort(),
     /** Times of the node's polls, ms. */
     timesOf: (node: string) => asked.filter((one) => one.node === node).map(({ at }) => at),
     async [Symbol.asyncDispose]() {
@@ -74,6 +79,23 @@ Deno.test("watchKubelets() keeps a node's place in the interval when the interva
   intervalMs = 15_000;
   await run.clock.advance(60_000);
   assertEquals(((run.timesOf("node-7").at(-1) ?? NaN) - before) % 15_000, 0);
+});
+
+Deno.test("watchKubelets() keeps its groups of equal size when nodes are replaced one by one (C20)", async () => {
+  await using run = open();
+  for (let index = 0; index < 256; index++) run.watch(`node-${index}`, () => 15_000);
+  await run.clock.advance(30_000);
+  for (let index = 0; index < 256; index++) {
+    run.leave(`node-${index}`);
+    await run.clock.advance(1);
+    run.watch(`new-${index}`, () => 15_000);
+    await run.clock.advance(1);
+  }
+  await run.clock.advance(30_000);
+  const since = run.clock.monotonic();
+  await run.clock.advance(14_999);
+  const groups = Map.groupBy(run.asked.filter(({ at }) => at > since), ({ at }) => at);
+  assertEquals([...groups.values()].map(({ length }) => length), Array.from({ length: 16 }, () => 16));
 });
 
 const EMPTY = new TextEncoder().encode('{"pods":[]}');

@@ -145,7 +145,8 @@ export class NodePoller implements AsyncDisposable {
   evaluateNow(node: string, uids: ReadonlySet<string>): void {
     const entry = this.#entries.get(node);
     if (entry === undefined) return;
-    for (const uid of uids) if (entry.pods.has(uid)) entry.changes.add(uid);
+    // There may be thousands of uids, for those of all nodes are among them.
+    for (const uid of entry.pods.keys()) if (uids.has(uid)) entry.changes.add(uid);
   }
 
   remove(uid: string, node: string | null): void {
@@ -216,20 +217,21 @@ export class NodePoller implements AsyncDisposable {
     const ending = new AbortController();
     const ended = AbortSignal.any([signal, ending.signal]);
     entry.giveUp = () => ending.abort(new Error("it was stuck"));
-    const readings = watchUsage(toUsageNode(node, facts), {
+    const usage = watchUsage(toUsageNode(node, facts), {
       interval: () => entry.schedule.intervalMs,
       onShorterInterval: (call) => entry.readSooner = call,
       isTracked: (uid) => entry.pods.has(uid) || entry.metered.has(uid),
       pods: () => listUsagePods(entry),
       signal: ended,
     });
+    const readings = usage[Symbol.asyncIterator]();
     try {
       const loop = runNodeLoop({
         node,
         controller,
         tracked: () => entry.pods,
         capacity: () => facts.get(node)?.capacity ?? { cpuMillicores: null, memoryBytes: null },
-        readings: readings[Symbol.asyncIterator](),
+        readings,
         changes: entry.changes,
         signal: ended,
         compute: getComputeQueue(clock),
@@ -240,6 +242,8 @@ export class NodePoller implements AsyncDisposable {
       await abortable(loop, ending.signal);
     } finally {
       ending.abort();
+      // After an error the loop takes no further reading, and the source may hold something for this node.
+      void readings.return?.();
     }
   }
 
@@ -319,10 +323,12 @@ interface NodeLoopOptions {
  * Clauses: C20, C23.
  */
 export async function runNodeLoop(options: NodeLoopOptions): Promise<void> {
-  const { readings, changes } = options;
+  const { readings, changes, signal } = options;
   let reading = readings.next();
   for (;;) {
     const next = await Promise.race([reading, changes.wait()]);
+    // The changes are for the next loop.
+    if (signal.aborted) return;
     if (next === CHANGED) {
       await evaluateInTurns(() => changes.take(), () => ({ kind: "changed" }), { ...options, numbers: null });
     } else {
@@ -335,13 +341,12 @@ export async function runNodeLoop(options: NodeLoopOptions): Promise<void> {
       if (value.kind === "usage") value.pods.clear();
       reading = readings.next();
     }
-    options.onEvaluated();
+    if (!signal.aborted) options.onEvaluated();
   }
 }
 
 /** Returns the pods to evaluate with the reading. */
-function beginReading(reading: Reading, { signal, onReading, beginRound, tracked }: NodeLoopOptions): Iterable<string> {
-  if (signal.aborted) return [];
+function beginReading(reading: Reading, { onReading, beginRound, tracked }: NodeLoopOptions): Iterable<string> {
   onReading(reading);
   return beginRound() ? tracked().keys() : [];
 }
@@ -368,8 +373,8 @@ async function evaluateInTurns(
   let waiting: string[] | null = null;
   do {
     waiting = await compute(() => {
-      const uids = waiting ?? [...list()];
       if (signal.aborted) return [];
+      const uids = waiting ?? [...list()];
       const pods = uids.splice(0, PODS_PER_TURN).flatMap((uid) => tracked().get(uid) ?? []);
       controller.evaluate(pods, observe, numbers);
       return uids;

@@ -14,21 +14,24 @@ export function watchKubelets(
 ): WatchUsage {
   const phaseMs = random() * GROUP_MS;
   const scanner = new SummaryScanner();
-  let watched = 0;
+  const isTaken: boolean[] = [];
   /** When the first node was polled first. That node keeps its moment, and those of the others follow from it. */
   let anchorMs: number | null = null;
   return async function* (node, options) {
     const groups = Math.max(1, Math.floor(options.interval() / GROUP_MS));
-    const beat = Math.ceil((clock.monotonic() + phaseMs) / GROUP_MS) + Math.floor(watched / GROUP) % groups;
+    // The lowest number that no node has: when nodes are replaced one by one, the groups stay of equal size.
+    const free = isTaken.indexOf(false);
+    const index = free === -1 ? isTaken.length : free;
+    isTaken[index] = true;
+    const beat = Math.ceil((clock.monotonic() + phaseMs) / GROUP_MS) + Math.floor(index / GROUP) % groups;
     // The same number for all nodes of a group, so that they share a timer.
     const firstMs = beat * GROUP_MS - phaseMs;
-    const [anchor, share] = [anchorMs ??= firstMs, toPhaseShare(watched)];
+    const [anchor, share] = [anchorMs ??= firstMs, toPhaseShare(index)];
     const toPhaseMs = (intervalMs: number) => anchor + share * Math.max(intervalMs, CYCLE_MS);
-    watched++;
     try {
       yield* pollKubelet(node, { ...options, fetchSummary, scanner, clock, firstMs, toPhaseMs });
     } finally {
-      watched--;
+      isTaken[index] = false;
     }
   };
 }

@@ -141,7 +141,26 @@ Deno.test("runNodeLoop() evaluates nothing once it is to end", async () => {
   loop.give("a");
   await settleEventLoop();
   await loop.end();
-  assertEquals([loop.turns, loop.read], [[], []]);
+  assertEquals([loop.turns, loop.read, loop.turned], [[], [], 0]);
+});
+
+Deno.test("runNodeLoop() leaves changes to the next loop once it is to end", async () => {
+  const loop = new Loop();
+  loop.ending.abort();
+  loop.changes.add("a");
+  await settleEventLoop();
+  await loop.end();
+  assertEquals([...loop.changes.take()], ["a"]);
+});
+
+Deno.test("runNodeLoop() takes no changes whose turn comes after its end", async () => {
+  const loop = new Loop();
+  const first = loop.compute(() => {});
+  loop.changes.add("a");
+  void loop.compute(() => loop.ending.abort());
+  await settleEventLoop();
+  await Promise.all([first, loop.end()]);
+  assertEquals([[...loop.changes.take()], loop.turns, loop.turned], [["a"], [], 0]);
 });
 
 Deno.test("runNodeLoop() passes a reading on that is no round, and evaluates nobody with it", async () => {

@@ -41,16 +41,20 @@ Deno.test("a node is polled as often as its most frequent autoscaler wants, once
 Deno.test("a node's watch ends when its loop fails, and the loop watches anew (C20)", async () => {
   const clock = new VirtualClock();
   const signals: AbortSignal[] = [];
-  let failures = 1;
+  let [failures, ended] = [1, 0];
   await using nodes = createNodes({
     clock,
     async *watchUsage({ name: node, getAddress }, { signal }) {
       assertEquals(getAddress(), { addresses: null, port: 0, maxPods: null });
       signals.push(signal);
-      while (!signal.aborted) {
-        const common = { kind: "usage", node, readAt: clock.now(), clockOffsetMs: 0, skipped: 0 } as const;
-        yield { ...common, durationMs: 0, pods: new Map() };
-        await clock.sleep(1000, signal).catch(() => {});
+      try {
+        while (!signal.aborted) {
+          const common = { kind: "usage", node, readAt: clock.now(), clockOffsetMs: 0, skipped: 0 } as const;
+          yield { ...common, durationMs: 0, pods: new Map() };
+          await clock.sleep(1000, signal).catch(() => {});
+        }
+      } finally {
+        ended++;
       }
     },
     controller: {
@@ -62,6 +66,7 @@ Deno.test("a node's watch ends when its loop fails, and the loop watches anew (C
   nodes.put({ pod: pod(), autoscalers: [policy()] });
   await clock.advance(5000);
   assertEquals(signals.map(({ aborted }) => aborted), [true, false]);
+  assertEquals(ended, 1, "the source knows that nobody takes a reading any more");
 });
 
 Deno.test("a loop that is stuck is started again while other loops turn, and not where all are stuck", async () => {
