@@ -41,6 +41,10 @@ export class ScaledObjectCache {
     return this.#objects.find(namespace, uid);
   }
 
+  hasObjects(namespace: string): boolean {
+    return this.#objects.count(namespace) > 0;
+  }
+
   /** `null` = of all namespaces. */
   listObjects(namespace: string | null): readonly ScaledObjectFacts[] {
     return this.#objects.listWithin(namespace);

@@ -216,7 +216,7 @@ function listLabels({ requirements }: Selector): readonly string[] {
 
 interface HpaPodSetsOptions {
   readonly clock: Pick<Clock, "monotonic">;
-  readonly objects: Pick<ScaledObjectCache, "listHpas">;
+  readonly objects: Pick<ScaledObjectCache, "hasObjects" | "listHpas">;
   readonly sets: Pick<SelectorIndex, "acquire">;
   readonly findSelector: (workload: {
     readonly kind: WorkloadKind;
@@ -239,8 +239,8 @@ const HPA_TARGET_KINDS: ReadonlyMap<string, WorkloadKind> = new Map([
 ]);
 
 /**
- * Holds the pod sets of HPA targets, from the first `refresh` of a namespace until the scope of `sets` is disposed. An
- * HPA with another target can share pods with a ScaledObject. Clauses: R78.
+ * Holds the pod sets of HPA targets, from the first `refresh` of a namespace until one that finds no ScaledObject in it.
+ * An HPA with another target can share pods with a ScaledObject. Clauses: R78.
  */
 export class HpaPodSets {
   readonly #options: HpaPodSetsOptions;
@@ -252,12 +252,14 @@ export class HpaPodSets {
     this.#options = options;
   }
 
-  /** Updates the sets of the namespace's HPAs, at most every 15 s. */
+  /** Updates the sets of the namespace's HPAs, at most every 15 s. Without a ScaledObject it has none, at once. */
   refresh(namespace: string): void {
     const { clock, objects } = this.#options;
     const nowMs = clock.monotonic();
-    if (nowMs - (this.#refreshedMs.get(namespace) ?? -Infinity) < REFRESH_MS) return;
-    const selectors = new Map([...objects.listHpas(namespace)].map((hpa) => [hpa.uid, this.#findSelector(hpa)]));
+    const isNeeded = objects.hasObjects(namespace);
+    if (isNeeded && nowMs - (this.#refreshedMs.get(namespace) ?? -Infinity) < REFRESH_MS) return;
+    const hpas = isNeeded ? [...objects.listHpas(namespace)] : [];
+    const selectors = new Map(hpas.map((hpa) => [hpa.uid, this.#findSelector(hpa)]));
     // A namespace without HPAs costs nothing to refresh, and takes no memory.
     if (selectors.size > 0) this.#refreshedMs.set(namespace, nowMs);
     else this.#refreshedMs.delete(namespace);

@@ -2,6 +2,7 @@
  * The series of one metric family, grouped by the object that they belong to, and their text format. A series is a row
  * of plain numbers, because there may be 200,000 of them.
  */
+import { createDeduplicator } from "../../runtime/buffers.ts";
 import type { FamilyRow } from "./families.ts";
 
 /** The value of each label. */
@@ -22,8 +23,8 @@ export class Family<Label extends string = string> {
   readonly #otherLabels: readonly string[];
   /** By the text of the owner's labels, then by the text of the other labels. */
   readonly #owners = new Map<string, Map<string, number[]>>();
-  /** One shared string for equal label texts. */
-  readonly #others = new Map<string, string>();
+  /** Returns one shared string for equal label texts. */
+  readonly #share = createDeduplicator((text: string) => text);
   /** The row of a series, by the object of its labels. */
   #rows = new WeakMap<object, number[]>();
 
@@ -103,9 +104,7 @@ export class Family<Label extends string = string> {
     if (series === undefined) this.#owners.set(owner, series = new Map());
     let row = series.get(other);
     if (row === undefined) {
-      const shared = this.#others.get(other) ?? other;
-      this.#others.set(shared, shared);
-      series.set(shared, row = this.#newRow());
+      series.set(this.#share(other), row = this.#newRow());
     }
     return row;
   }

@@ -351,6 +351,7 @@ function createReplicaMetrics(families: ReplicaFamilies): ReplicaMetrics {
     evaluated: ({ namespace, name }, seconds) => families.evaluation.record({ namespace, name }, seconds),
     forgetTriggers(object) {
       for (const family of [scalerActive, scalerValue, scalerLatency, scalerErrors]) family.forget(object);
+      families.emptyResponses.forget(object);
     },
     forget(object) {
       for (const family of Object.values(families)) if (family.hasOwner) family.forget(object);
@@ -390,11 +391,16 @@ export function countRequests(transport: Transport, metrics: Pick<Metrics, "apiA
 }
 
 /** The path may have a prefix, for example behind a proxy for many clusters. */
-const API_PATH = /\/(?:api\/v1|apis\/[^/]+\/[^/]+)\/(.*)/;
+const API_PATH = /\/(?:api\/v1|apis\/([^/]+)\/[^/]+)\/(.*)/;
 
-/** `/api/v1/namespaces/x/pods/y/resize` -> `pods/resize`; names of objects never become label values. */
+/** The resources of these groups are metrics, and tenants choose their names. */
+const METRIC_GROUPS: ReadonlySet<string> = new Set(["custom.metrics.k8s.io", "external.metrics.k8s.io"]);
+
+/** `/api/v1/namespaces/x/pods/y/resize` -> `pods/resize`; names of objects and of metrics never become label values. */
 function toResource(pathname: string): string {
-  const rest = (API_PATH.exec(pathname)?.[1] ?? "").split("/").filter((part) => part !== "");
+  const [, group = "", path = ""] = API_PATH.exec(pathname) ?? [];
+  if (METRIC_GROUPS.has(group)) return group;
+  const rest = path.split("/").filter((part) => part !== "");
   const own = rest[0] === "namespaces" && rest.length > 2 ? rest.slice(2) : rest;
   const [resource = "none", , subresource] = own;
   return subresource === undefined ? resource : `${resource}/${subresource}`;

@@ -330,6 +330,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
       tasks.stop(facts.uid);
       row.pods[Symbol.dispose]();
       sink.onGone(facts);
+      hpaPods.refresh(facts.namespace);
       if (facts.adoption === null || facts.isDeleting || dryRun) return;
       const removal = removeConditions(facts, ended.signal).finally(() => removals.delete(removal));
       removals.add(removal);

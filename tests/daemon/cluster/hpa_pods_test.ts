@@ -24,12 +24,13 @@ function open() {
   });
   const hpas: HpaFacts[] = [];
   const target: { selector: Selector | null } = { selector: selector("app=web") };
-  const counts = { lists: 0 };
+  const counts = { lists: 0, objects: 1 };
   const listHpas = () => {
     counts.lists++;
     return hpas;
   };
-  const pods = new HpaPodSets({ clock, objects: { listHpas }, sets, findSelector: () => target.selector });
+  const objects = { listHpas, hasObjects: () => counts.objects > 0 };
+  const pods = new HpaPodSets({ clock, objects, sets, findSelector: () => target.selector });
   const holders = (uid: string) => sets.setsOf(uid).flatMap((set) => [...set.holders]);
   const refresh = async () => {
     await clock.advance(15_000);
@@ -71,4 +72,13 @@ Deno.test("the HPAs of a namespace are listed at most every 15 s, and a namespac
   await clock.advance(1);
   pods.refresh("default");
   assertEquals(counts.lists, 3, "nothing is kept of the last refresh of a namespace without HPAs");
+});
+
+Deno.test("no HPA keeps its pods once its namespace has no ScaledObject any more (R78)", async () => {
+  const { pods, hpas, counts, holders, refresh } = open();
+  hpas.push(OTHER);
+  await refresh();
+  counts.objects = 0;
+  pods.refresh("default");
+  assertEquals(holders("web"), []);
 });

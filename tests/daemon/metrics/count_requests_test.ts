@@ -11,6 +11,9 @@ const COUNTED: Record<string, string> = {
   "PATCH /apis/keda.kedify.io/v1alpha1/namespaces/shop/podresourceautoscalers/web/status":
     "patch podresourceautoscalers/status 200",
   "GET /apis/apps/v1/deployments": "get deployments 200",
+  "GET /apis/external.metrics.k8s.io/v1beta1/namespaces/shop/orders-waiting": "get external.metrics.k8s.io 200",
+  "GET /apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/pods/*/requests": "get custom.metrics.k8s.io 200",
+  "GET /apis/metrics.k8s.io/v1beta1/namespaces/shop/pods": "get pods 200",
   "GET /version": "get none 200",
   "PATCH /k8s/clusters/c-1/api/v1/namespaces/shop/pods/web-1/resize": "patch pods/resize 200",
   "GET /proxy/apis/apps/v1/namespaces/shop/deployments?watch=true": "watch deployments 200",
@@ -25,7 +28,7 @@ function count(transport: (request: Request) => Promise<Response>) {
   return { counted, counting };
 }
 
-Deno.test("countRequests() counts by verb and resource, without the names of objects", async (t) => {
+Deno.test("countRequests() counts by verb and resource, without the names of objects and of metrics", async (t) => {
   for (const [request, expected] of Object.entries(COUNTED)) {
     await t.step(request, async () => {
       const [method = "", path = ""] = request.split(" ");

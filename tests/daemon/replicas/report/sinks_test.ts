@@ -208,8 +208,10 @@ Deno.test("how late a poll began and how long its triggers took are KEDA's laten
 
 Deno.test("a changed object drops the series of its triggers, a deleted one all of them (R93)", () => {
   const { sink, read } = counted(pass(TICK, { report: REPORT, write: WRITE }));
+  sink.onAsked?.({ object: FACTS, trigger: QUEUE, seconds: 0.25, isEmpty: true });
   sink.onObject?.({ ...FACTS, isPaused: true });
-  assertEquals(read("keda_scaler_metrics_value"), []);
+  const ofTriggers = ["metrics_value", "metrics_latency_seconds", "empty_upstream_responses_total"];
+  assertEquals(ofTriggers.flatMap((name) => read(`keda_scaler_${name}`)), []);
   assertEquals(read("keda_scaled_object_paused").map(({ value }) => value), [1]);
   assertEquals(read("podfit_replicas_desired").length, 1);
   sink.onGone?.(FACTS);
