@@ -97,8 +97,10 @@ export class HttpTransport implements Disposable {
 
   /** Sends a request, as a Transport does. */
   async send(request: Request, options: SendOptions = {}): Promise<Response> {
-    // A stream cannot be sent twice, so the body is read first. podfit's are small.
-    const body = request.body === null ? null : await request.arrayBuffer();
+    // A stream cannot be sent twice, so the body is read first. podfit's are small. `request.body` would make a stream of
+    // it, which takes longer to read.
+    const bytes = await request.arrayBuffer();
+    const body = bytes.byteLength === 0 ? null : bytes;
     return await sendWithCredential(
       (rejected) => this.#getCredential(rejected, request.signal),
       (credential) => this.#sendOnce(request, { body, credential, ...options }),

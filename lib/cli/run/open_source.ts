@@ -9,7 +9,7 @@ import { createCaSource } from "../../kube/config/certificates.ts";
 import type { GetCredential } from "../../kube/config/credential.ts";
 import { createGivenCredential } from "../../kube/config/credential_sources.ts";
 import type { ApiServer } from "../../kube/transport.ts";
-import { type Clock, systemClock } from "../../runtime/clock.ts";
+import type { Clock } from "../../runtime/clock.ts";
 import type { Log } from "../../runtime/log.ts";
 import { createAutoSource } from "../../usage/auto.ts";
 import { type CgroupFiles, openCgroupFiles } from "../../usage/cgroup/files.ts";
@@ -67,7 +67,7 @@ export async function openSource(options: RunOptions, context: SourceContext): P
 }
 
 async function openKubelets(options: RunOptions, { server, log, clock }: SourceContext): Promise<OpenedSource> {
-  const summaries = await openSummaries(options, { server, log, clock: systemClock });
+  const summaries = await openSummaries(options, { server, log, clock });
   return {
     watchUsage: watchKubelets(summaries, { clock, random: Math.random }),
     [Symbol.dispose]: () => summaries[Symbol.dispose](),
