@@ -227,8 +227,10 @@ async function playKilled({ podfit, pod }: Stage): Promise<void> {
   // It may have been seen next to its limit before it was killed: that is answered, too.
   const limit = await waitForActual(pod, "memory.limits", { fits: (bytes) => bytes > 100 * MI });
   assertEquals((await readEnforced(pod)).memoryBytes, limit);
-  const [event] = await readEvents(pod.namespace, { about: pod.name, reason: "PodResourceAutoscalerScaleUp" });
-  assertMatch(event?.message ?? "", /OOM-killed at a memory limit of \d+Mi|memory\.limits at \d+ %/);
+  await waitFor("an event that names the kill", async () => {
+    const [event] = await readEvents(pod.namespace, { about: pod.name, reason: "PodResourceAutoscalerScaleUp" });
+    return /OOM-killed at a memory limit of \d+Mi|memory\.limits at \d+ %/.test(event?.message ?? "");
+  });
   const run = await readRun(pod);
   await setLoad(pod, { memoryMiB: Math.floor(limit / MI * 0.7) });
   assertEquals(await readRun(pod), run);

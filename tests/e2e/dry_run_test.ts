@@ -59,8 +59,8 @@ scenario("C53 --dry-run says what it would do and resizes nothing", {
       Metrics: { status: "True" },
     });
     assertEquals([shown.status?.lastScaleTime, shown.status?.scaling], [undefined, false]);
+    await podfit.stop();
     const events = await readEvents(namespace, { about: "web" });
     assertEquals(events.filter(({ involvedObject }) => involvedObject.kind === "PodResourceAutoscaler"), []);
-    await podfit.stop();
   },
 });

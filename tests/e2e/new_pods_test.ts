@@ -42,11 +42,12 @@ scenario("L40 a new pod has its siblings' size within seconds, by one PATCH", {
     });
     const second = { namespace, name };
     await waitForActual(second, "cpu.requests", { fits: (millicores) => millicores === 100, timeoutMs: 30_000 });
+    // With its last events.
+    await podfit.stop();
     const events = await readEvents(namespace, { about: "web" });
     const inherited = events.filter(({ reason }) => reason === "PodResourceAutoscalerInherited");
     assertEquals(inherited.length, 1);
     assert(inherited[0]?.message.includes(`container "main" of pod "${name}": cpu.requests 50m -> 100m`));
-    await podfit.stop();
   },
 });
 
@@ -78,10 +79,10 @@ scenario("L51 mode recommend tells sizes in status and sends no PATCH to a pod",
     await waitForConditions(self, { Limited: { status: "True", reason: "AtBound" }, Metrics: { status: "True" } });
     assertEquals(await recorder.patches(), []);
     assertEquals(readSpecSize(await readPod(pod), "main"), before);
+    await podfit.stop();
     const reasons = (await readEvents(namespace, { about: "web" })).map(({ reason }) => reason)
       .filter((reason) => reason.startsWith("PodResourceAutoscaler"));
     assertEquals(reasons, ["PodResourceAutoscalerLimited"]);
-    await podfit.stop();
   },
 });
 

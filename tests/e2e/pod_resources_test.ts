@@ -1,8 +1,8 @@
 /** A pod with `spec.resources`: its containers are resized within it, and never beyond. */
-import { assert, assertEquals } from "#assert";
+import { assertEquals } from "#assert";
 import { readSum } from "./support/accounts.ts";
 import { QUICK_TIMES, waitForConditions } from "./support/autoscalers.ts";
-import { applyManifests, readEvents, readPod, setLoad } from "./support/cluster.ts";
+import { applyManifests, readEvents, readPod, setLoad, waitFor } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";
 import { readActualSize } from "./support/patches.ts";
 import { startPodfit } from "./support/podfit.ts";
@@ -40,8 +40,10 @@ scenario("L36 C35 L53 containers grow within the resources of their pod, and pod
     await waitForActual(web, "cpu.requests", { fits: (millicores) => millicores === 150 });
     await waitForActual(web, "cpu.limits", { fits: (millicores) => millicores === 350 });
     await waitForConditions(web, { Limited: { status: "True", reason: "PodResources" } });
-    const [event] = await readEvents(namespace, { about: "web", reason: "PodResourceAutoscalerScaleFailed" });
-    assert(event?.message?.includes("the pod's own"), event?.message);
+    await waitFor("an event that names the pod's own resources", async () => {
+      const events = await readEvents(namespace, { about: "web", reason: "PodResourceAutoscalerScaleFailed" });
+      return events.some(({ message }) => message?.includes("the pod's own"));
+    });
     // What another container gives back is there for this one.
     await resizeByHand(web, { requests: { cpu: "50m" } }, "aux");
     await waitForActual(web, "cpu.requests", { fits: (millicores) => millicores === 250 });

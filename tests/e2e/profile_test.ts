@@ -50,9 +50,9 @@ scenario("a target and a profile resize each container of a pod, and say what th
     const parsed = parseAutoscaler(autoscaler("web", SHORT));
     assert(parsed.ok);
     assertEquals(status?.effectivePolicy, toEffectivePolicy(parsed.autoscaler));
+    await podfit.stop();
     const missed = await readEvents(namespace, { about: "web", reason: "PodResourceAutoscalerBaselineUnavailable" });
     assertEquals(missed, []);
     assertEquals(await readRuns(), before);
-    await podfit.stop();
   },
 });

@@ -51,12 +51,12 @@ scenario("L70 ten replicas whose resize restarts them are never down more than t
     });
     const most = outages.most();
     assert(most >= 1 && most <= 3, `${most} were down at once`);
+    await podfit.stop();
     const events = await readEvents(namespace, { about: "web" });
     const reasons = events.map(({ reason }) => reason);
     for (const name of ["ResizeMayRestart", "RestartWaiting", "ScaleUp"]) {
       assert(reasons.includes(`PodResourceAutoscaler${name}`), `${name} in ${reasons.join(" ")}`);
     }
-    await podfit.stop();
   },
 });
 
