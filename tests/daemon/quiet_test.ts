@@ -2,7 +2,13 @@
 import { assert, assertEquals } from "#assert";
 import type { TrackedPod } from "../../lib/daemon/cluster/facts.ts";
 import { createMetrics } from "../../lib/daemon/metrics/metrics.ts";
-import { combineSinks, type EvaluationSink, PodController, PodStates } from "../../lib/daemon/pods/controller.ts";
+import {
+  combineSinks,
+  type EvaluationSink,
+  PodController,
+  PodStates,
+  withQuiet,
+} from "../../lib/daemon/pods/controller.ts";
 import { createLogSink, createMetricsSink } from "../../lib/daemon/pods/reports.ts";
 import { createFlightRecorder } from "../../lib/daemon/recorder.ts";
 import { WaitingContainers } from "../../lib/daemon/status/sizes.ts";
@@ -51,7 +57,7 @@ class Desk {
       this.waiting.sink,
       ...hasRecords ? [this.recorder.sink] : [],
     ];
-    const plain = sinks.map((sink): EvaluationSink => (evaluation) => sink(evaluation));
+    const plain = sinks.map(withQuiet);
     this.#controller = new PodController({
       clock: this.clock,
       states: this.states,

@@ -3,6 +3,7 @@
  * beside it where a test wants one.
  */
 import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/cluster/facts.ts";
+import { withQuiet } from "../../lib/daemon/pods/controller.ts";
 import { createDaemon, type DaemonOptions } from "../../lib/daemon/daemon.ts";
 import type { CheckResult } from "../../lib/daemon/health.ts";
 import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts";
@@ -195,7 +196,7 @@ export class PodfitRun implements AsyncDisposable {
       ...(identity !== undefined && { lease: { namespace: "default", name: "podfit", identity } }),
       ...(replicas !== undefined && { replicas }),
       ...(limits !== undefined && { limits }),
-      ...(sinks !== undefined && { sinks }),
+      ...(sinks !== undefined && { sinks: sinks.map(withQuiet) }),
       ...(flightRecorder !== undefined && { flightRecorder }),
       clock,
       random,

@@ -6,7 +6,7 @@ import { createDaemon, type Daemon } from "../../lib/daemon/daemon.ts";
 import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts";
 import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/cluster/facts.ts";
 import type { WriteRate } from "../../lib/daemon/permits.ts";
-import type { EvaluationSink } from "../../lib/daemon/pods/controller.ts";
+import { type EvaluationSink, withQuiet } from "../../lib/daemon/pods/controller.ts";
 import type { OnFailure } from "../../lib/daemon/health.ts";
 import type { FetchSummary } from "../../lib/usage/kubelet/fetch_summary.ts";
 import { watchKubelets } from "../../lib/usage/kubelet/watch.ts";
@@ -100,7 +100,7 @@ export class Run implements AsyncDisposable {
         write: (line) => this.log.push(JSON.parse(line)),
       }),
       metrics: this.metrics,
-      sinks: options.sinks ?? [],
+      sinks: (options.sinks ?? []).map(withQuiet),
       ...(options.pace !== undefined && { pace: options.pace }),
       onTrouble: options.onTrouble ?? (() => {}),
       signal: this.#ending.signal,

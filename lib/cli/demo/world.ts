@@ -7,7 +7,7 @@ import { WHOLE_CLUSTER } from "../../daemon/cluster/facts.ts";
 import { createDaemon, type DaemonOptions } from "../../daemon/daemon.ts";
 import type { OnFailure } from "../../daemon/health.ts";
 import { createMetrics } from "../../daemon/metrics/metrics.ts";
-import type { EvaluationSink } from "../../daemon/pods/controller.ts";
+import { type Evaluation, withQuiet } from "../../daemon/pods/controller.ts";
 import { createFlightRecorder, type FlightRecorder } from "../../daemon/recorder.ts";
 import { createHandler, debugRoutes } from "../../daemon/server/routes.ts";
 import { createReplicasManager } from "../../daemon/replicas/manager.ts";
@@ -31,7 +31,7 @@ interface WorldOptions {
   readonly clock: Clock;
   /** Returns the wall time that is as long ago as a time of the clock; `null` = the cluster is not served. */
   readonly toWallTime: ((at: number) => number) | null;
-  readonly onEvaluation: EvaluationSink;
+  readonly onEvaluation: (evaluation: Evaluation) => void;
   /** For ScaledObjects of the cluster with podfit. */
   readonly onPass: (pass: ReplicasEvaluation) => void;
   readonly onTrouble: OnFailure;
@@ -67,7 +67,7 @@ export async function openWorld(world: WorldOptions): Promise<World> {
   const daemon = building.use(runDaemon({
     ...connect(cluster, building),
     clock,
-    sinks: [onEvaluation],
+    sinks: [withQuiet(onEvaluation)],
     replicasSink: scene.hasReplicas ? { onPass } : null,
     onTrouble,
     ...(flightRecorder !== null && { flightRecorder }),

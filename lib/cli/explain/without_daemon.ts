@@ -1,7 +1,7 @@
 /** Explains without a running podfit: a daemon in this process watches for two samples of usage, and writes nothing. */
 import { createDaemon, type DaemonOptions } from "../../daemon/daemon.ts";
 import { createMetrics } from "../../daemon/metrics/metrics.ts";
-import type { Evaluation } from "../../daemon/pods/controller.ts";
+import { type Evaluation, withQuiet } from "../../daemon/pods/controller.ts";
 import type { ReplicasEvaluation } from "../../daemon/replicas/reports.ts";
 import { decideReplicas } from "../../horizontal/decide.ts";
 import type { ApiServer } from "../../kube/transport.ts";
@@ -63,7 +63,7 @@ export async function collectRecords(options: CollectOptions): Promise<readonly 
     ...(replicas.replicas &&
       { replicas: { ...replicas.replicas, sinks: [{ onPass: (pass) => take(toObjectLine(pass)) }] } }),
     scope: { namespaces: [namespace], node: null, pod: null },
-    sinks: [(evaluation) => take(toPodLine(evaluation))],
+    sinks: [withQuiet((evaluation) => take(toPodLine(evaluation)))],
     signal: AbortSignal.any([signal, ending.signal]),
   });
   const timeout = clock.sleep(MAX_WATCH_MS, AbortSignal.any([signal, ending.signal])).catch(() => {}).then(() =>

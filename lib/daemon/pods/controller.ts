@@ -203,7 +203,7 @@ export class PodController implements AsyncDisposable {
     const endedMs = clock.monotonic();
     const tookMs = endedMs - round.endedMs;
     round.endedMs = endedMs;
-    reportQuiet(report, { verdict, tookMs });
+    report.onQuiet?.({ verdict, tookMs });
     return true;
   }
 
@@ -217,7 +217,7 @@ export class PodController implements AsyncDisposable {
     const flat = this.#states.put(tracked.pod.uid, outcome.state);
     this.#states.hold(
       tracked.pod.uid,
-      findVerdict({ before, input, outcome }, flat, { canReplay: replaysQuiet(report) }),
+      findVerdict({ before, input, outcome }, flat, { canReplay: report.replays === true }),
     );
     this.#reserve(tracked.pod, outcome);
     report({ before, input, outcome, tookMs: clock.monotonic() - startedMs });
@@ -361,29 +361,18 @@ export interface QuietEvaluation {
  */
 export interface EvaluationSink {
   (evaluation: Evaluation): void;
-  /** Receives quiet evaluations. Without it the sink receives them as `decideSize` decides them, which costs as much. */
+  /** Receives quiet evaluations, in which nothing has changed. */
   readonly onQuiet?: (quiet: QuietEvaluation) => void;
   /** Whether it calls `replay` of a verdict, at once or later. That needs memory for each pod. */
   readonly replays?: boolean;
 }
 
-/** For a sink that has nothing to do with an evaluation without a change. */
-export function ignoreQuiet(): void {}
-
-/** Returns whether verdicts must be able to replay their quiet evaluations for the sink. */
-function replaysQuiet({ onQuiet, replays = false }: EvaluationSink): boolean {
-  return onQuiet === undefined || replays;
-}
-
-/** Passes a quiet evaluation to a sink. */
-export function reportQuiet(sink: EvaluationSink, quiet: QuietEvaluation): void {
-  if (sink.onQuiet === undefined) sink(toEvaluation(quiet));
-  else sink.onQuiet(quiet);
-}
-
-/** Returns the quiet evaluation as `decideSize` decides it. */
-export function toEvaluation({ verdict, tookMs }: QuietEvaluation): Evaluation {
-  return { ...verdict.replay.decideLast(), tookMs };
+/** Returns a sink that also receives quiet evaluations, as `decideSize` decides them. They then cost as much. */
+export function withQuiet(sink: (evaluation: Evaluation) => void): EvaluationSink {
+  return Object.assign((evaluation: Evaluation) => sink(evaluation), {
+    onQuiet: ({ verdict, tookMs }: QuietEvaluation) => sink({ ...verdict.replay.decideLast(), tookMs }),
+    replays: true,
+  });
 }
 
 /** Something that belongs to an autoscaler, such as a decision or a resize. */
@@ -398,11 +387,11 @@ export function combineSinks(
   sinks: readonly EvaluationSink[],
   onError: (pod: PodFacts, error: unknown) => void,
 ): EvaluationSink {
-  const listeners = sinks.filter((sink) => sink.onQuiet !== ignoreQuiet);
+  const listeners = sinks.filter((sink) => sink.onQuiet !== undefined);
   const onQuiet = (quiet: QuietEvaluation) => {
     for (const sink of listeners) {
       try {
-        reportQuiet(sink, quiet);
+        sink.onQuiet?.(quiet);
       } catch (error) {
         onError(quiet.verdict.pod, error);
       }
@@ -416,7 +405,7 @@ export function combineSinks(
         onError(evaluation.input.pod, error);
       }
     }
-  }, { onQuiet, replays: sinks.some(replaysQuiet) });
+  }, { onQuiet, replays: sinks.some(({ replays }) => replays) });
 }
 
 /** The part of an evaluation that tells the autoscalers. */

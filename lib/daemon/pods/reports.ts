@@ -22,10 +22,9 @@ import {
   type Evaluation,
   type EvaluationSink,
   findAutoscaler,
-  ignoreQuiet,
   type PendingResize,
   type QuietEvaluation,
-  toEvaluation,
+  withQuiet,
 } from "./controller.ts";
 
 /**
@@ -45,8 +44,7 @@ export function createLogSink(log: Log): EvaluationSink {
       log.debug("Enacted", { autoscaler: nameOwner(evaluation, enacted), pod: evaluation.input.pod.name, tookMs });
     }
   };
-  const onQuiet = (quiet: QuietEvaluation) => sink(toEvaluation(quiet));
-  return Object.assign(sink, log.level === "debug" ? { onQuiet, replays: true } : { onQuiet: ignoreQuiet });
+  return log.level === "debug" ? withQuiet(sink) : sink;
 }
 
 /**
@@ -54,12 +52,12 @@ export function createLogSink(log: Log): EvaluationSink {
  * Clauses: C50.
  */
 export function createEventSink(recorder: Pick<EventRecorder, "publish">): EvaluationSink {
-  return Object.assign(({ input: { pod, contenders }, outcome: { notices } }: Evaluation) => {
+  return ({ input: { pod, contenders }, outcome: { notices } }) => {
     for (const notice of notices) {
       const autoscaler = contenders.find(({ uid }) => uid === notice.autoscaler);
       if (autoscaler !== undefined) recorder.publish(notice, { autoscaler, pod });
     }
-  }, { onQuiet: ignoreQuiet });
+  };
 }
 
 /**
@@ -68,7 +66,7 @@ export function createEventSink(recorder: Pick<EventRecorder, "publish">): Evalu
  * no pod and writes no event on one. Never throws. Clauses: L58.
  */
 export function createPodEventSink(recorder: Pick<EventRecorder, "publish">): EvaluationSink {
-  const sink = (evaluation: Evaluation) => {
+  return (evaluation) => {
     const { input: { pod, observation }, outcome: { notices } } = evaluation;
     for (const notice of notices) {
       const isRevert = notice.name === "ResizePending" && observation.kind === "answered";
@@ -81,7 +79,6 @@ export function createPodEventSink(recorder: Pick<EventRecorder, "publish">): Ev
       if (autoscaler?.mode === "apply") recorder.publish(notice, { autoscaler, pod, isOnPod: true });
     }
   };
-  return Object.assign(sink, { onQuiet: ignoreQuiet });
 }
 
 const POD_NOTICES: ReadonlySet<NoticeName> = new Set([
@@ -169,12 +166,12 @@ export function createMetricsSink(options: MetricsSinkOptions): EvaluationSink {
  */
 export function createSkippedPodSink(log: Pick<Log, "warn">): EvaluationSink {
   let isSaid = false;
-  return Object.assign(({ input }: Evaluation) => {
+  return ({ input }) => {
     if (input.isSidecar !== true) return;
     const why = explainOtherPodfit(input);
     if (why !== null && !isSaid) log.warn("The pod is not resized", { pod: formatName(input.pod), why });
     isSaid = why !== null;
-  }, { onQuiet: ignoreQuiet });
+  };
 }
 
 interface RefusalReporterOptions {
@@ -215,7 +212,7 @@ export class RefusalReporter {
     this.#options = options;
   }
 
-  readonly sink: EvaluationSink = Object.assign((evaluation: Evaluation) => {
+  readonly sink: EvaluationSink = (evaluation) => {
     const { observation } = evaluation.input;
     if (observation.kind !== "answered") return;
     const { request, answer } = observation;
@@ -224,7 +221,7 @@ export class RefusalReporter {
     if (answer.kind === "accepted") return this.#end(autoscaler);
     const refusal = findRefusal(answer);
     if (refusal !== null) this.#record(autoscaler, refusal);
-  }, { onQuiet: ignoreQuiet });
+  };
 
   /** Records requests that have waited long for a permit because the server is busy. Call it from time to time. */
   sweep(listQueued: (forMs: number) => Iterable<PendingResize>): void {

@@ -18,7 +18,7 @@ import { findContainerState, type ReadableState } from "../../model/state.ts";
 import { computeMedianSize } from "../../resources/pod_resource_autoscaler/sizes.ts";
 import { isSameSize, type Resources } from "../../units/resources.ts";
 import type { TrackedPod } from "../cluster/facts.ts";
-import { type Evaluation, type EvaluationSink, ignoreQuiet } from "./controller.ts";
+import type { EvaluationSink } from "./controller.ts";
 
 /** The pods of one revision that an autoscaler tracks. */
 interface Revision {
@@ -264,7 +264,7 @@ function toRevisionKey({ namespace, revision }: PodOfRevision): string | null {
 
 /** Returns a sink that records each OOM kill at a limit once. */
 export function createOomFloorSink(floors: OomFloors): EvaluationSink {
-  return Object.assign(({ before, input: { pod, now }, outcome: { state } }: Evaluation) => {
+  return ({ before, input: { pod, now }, outcome: { state } }) => {
     for (const container in state.containers) {
       const after = state.containers[container]?.endings ?? [];
       if (after.length === 0) continue;
@@ -275,5 +275,5 @@ export function createOomFloorSink(floors: OomFloors): EvaluationSink {
         floors.record(pod, { container, at, limitBytes }, now);
       }
     }
-  }, { onQuiet: ignoreQuiet });
+  };
 }

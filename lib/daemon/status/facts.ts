@@ -33,7 +33,7 @@ import { findScaleUpLimit } from "../../vertical/outcome.ts";
 import { findRecommendedSize, getStateFor, listViewsOf } from "../../vertical/recommend.ts";
 import type { AutoscalerFacts, Mode, Resolution } from "../cluster/facts.ts";
 import { toStableText } from "../health.ts";
-import { type Evaluation, type EvaluationSink, ignoreQuiet } from "../pods/controller.ts";
+import type { EvaluationSink } from "../pods/controller.ts";
 
 /** What a status depends on, in addition to the autoscaler itself. */
 export interface StatusSources {
@@ -223,13 +223,12 @@ function findLimitReason(autoscaler: Autoscaler, pod: PodFacts, state: ReadableS
 
 /** Returns a sink that passes on the uid of each autoscaler for which an evaluation has begun, ended or changed a limit. */
 export function createLimitedSink(onChange: (uid: string) => void): EvaluationSink {
-  const sink = ({ before, input: { contenders }, outcome: { state } }: Evaluation) => {
+  return ({ before, input: { contenders }, outcome: { state } }) => {
     if (state.views === before.views) return;
     for (const { key, uid } of contenders) {
       if (findScaleUpLimit(state.views[key]) !== findScaleUpLimit(before.views[key])) onChange(uid);
     }
   };
-  return Object.assign(sink, { onQuiet: ignoreQuiet });
 }
 
 /** Returns what an autoscaler recommends; `null` if its mode is not `recommend`. */

@@ -11,7 +11,7 @@ import { listOwnedFields } from "../../units/managed_fields.ts";
 import type { ResourceField } from "../../units/resources.ts";
 import type { TrackedPod } from "../cluster/facts.ts";
 import { limitAutoscalers } from "../cluster/matching.ts";
-import { type Evaluation, type EvaluationSink, findAutoscaler, ignoreQuiet } from "../pods/controller.ts";
+import { type EvaluationSink, findAutoscaler } from "../pods/controller.ts";
 import { findNewestScale } from "./facts.ts";
 
 /** The newest resize of each autoscaler, by uid. A sink records it, and a status shows it. Clauses: C45, C51. */
@@ -46,14 +46,14 @@ interface StatusSinkOptions {
 
 /** Returns a sink that records each autoscaler's last resize. It throws only if `isKnown` does. Clauses: C45, C51. */
 export function createStatusSink({ lastScales, isKnown }: StatusSinkOptions): EvaluationSink {
-  return Object.assign((evaluation: Evaluation) => {
+  return (evaluation) => {
     const { scaled } = evaluation.outcome;
     if (scaled === null) return;
     const autoscaler = findAutoscaler(evaluation, scaled);
     if (autoscaler === null || !isKnown(autoscaler)) return;
     const { at, action, change } = scaled;
     lastScales.record(autoscaler.uid, { at: at + (evaluation.input.wallAheadMs ?? 0), action, change });
-  }, { onQuiet: ignoreQuiet });
+  };
 }
 
 interface WatchedScalesOptions {
