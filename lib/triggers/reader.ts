@@ -149,7 +149,8 @@ function listServed(
     const shared = isShared ? last.readings.get(trigger.index) : undefined;
     const cached = trigger.isCached && half === "tick" ? polled.get(trigger.index) : undefined;
     const kept = latest.get(trigger.index);
-    const isRecent = kept !== undefined && now - kept.at < ROUND_MS;
+    // The wall clock may have been set back.
+    const isRecent = kept !== undefined && Math.abs(now - kept.at) < ROUND_MS;
     const recent = isRecent && mayKeep(kept, trigger, request) ? kept.reading : undefined;
     const reading = shared ?? cached ?? recent;
     if (reading !== undefined) served.set(trigger.index, { ...reading, isCounted: false });
@@ -191,6 +192,8 @@ async function askTwice(trigger: ExternalTrigger, context: ReadContext): Promise
   const first = await askOnce(trigger, context);
   if (first.outcome.kind !== "failed" || context.signal.aborted) return first.outcome;
   context.credentials.forget(trigger);
+  // KEDA counts each question.
+  if (source.kind === "keda" && context.object.fallback !== null) return first.outcome;
   return first.isSlow ? first.outcome : (await askOnce(trigger, context)).outcome;
 }
 

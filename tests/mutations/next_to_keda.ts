@@ -61,14 +61,14 @@ export const NEXT_TO_KEDA: Mutations = {
     {
       breaks: "keeps the first record",
       in: "createKeepRecord",
-      find: "if (adoption.record !== null && text === formatAdoptionRecord(adoption.record)) return;",
-      replace: "if (adoption.record !== null) return;",
+      find: "if (record !== null && text === formatAdoptionRecord(record)) return;",
+      replace: "if (record !== null) return;",
       test: RECORD,
     },
     {
       breaks: "writes the same record again",
       in: "createKeepRecord",
-      find: "if (adoption.record !== null && text === formatAdoptionRecord(adoption.record)) return;",
+      find: "if (record !== null && text === formatAdoptionRecord(record)) return;",
       replace: "",
       test: RECORD,
     },

@@ -97,6 +97,13 @@ export const REPLICAS_RESOURCE: Mutations = {
       test: "parseScaledObject() takes 50 triggers and no more (R2, R4)",
     },
     {
+      breaks: "lets another kind go to zero, from where it cannot come back",
+      in: "checkResourceTriggers",
+      find: "{ ...replicas, minReplicas: 1 }",
+      replace: "replicas",
+      test: "parseScaledObject() keeps a pod of a target of another kind whose triggers measure pods alone (R4)",
+    },
+    {
       breaks: "refuses other kinds too",
       in: "checkResourceTriggers",
       find: 'target.apiVersion === "apps/v1" && ["Deployment", "StatefulSet"].includes(target.kind)',

@@ -399,6 +399,14 @@ export const REPLICAS_TRIGGERS: Mutations = {
       replace: "false",
       test: "parseScaledObject() names spec.triggers[0].metadata.url when there is R98: the endpoints of an address",
     },
+    {
+      breaks: "takes a server outside of the cluster for a Service",
+      in: "findService",
+      find: 'if (!SERVICE_ENDINGS.has(ending.join("."))) return null;',
+      replace: "",
+      test:
+        "parseScaledObject() names spec.triggers[0].metadata.url when there is R98: the endpoints of a server outside of the cluster",
+    },
   ],
   R100: [
     {

@@ -586,19 +586,25 @@ const BAD: readonly BadRow[] = [
     "R98: the endpoints of a Service whose namespace is not named",
     trigger(METRICS_API, { aggregateFromKubeServiceEndpoints: "true" }),
     "spec.triggers[0].metadata.url",
-    'Cannot use "http://queue/stats" as url: with aggregateFromKubeServiceEndpoints its host must be SERVICE.NAMESPACE, such as queue.shop.svc',
+    'Cannot use "http://queue/stats" as url: with aggregateFromKubeServiceEndpoints its host must be SERVICE.NAMESPACE, SERVICE.NAMESPACE.svc or SERVICE.NAMESPACE.svc.cluster.local',
   ],
   [
     "R98: the endpoints of an address",
     trigger(METRICS_API, { url: "http://10.1.2.3/", aggregateFromKubeServiceEndpoints: "true" }),
     "spec.triggers[0].metadata.url",
-    'Cannot use "http://10.1.2.3/" as url: with aggregateFromKubeServiceEndpoints its host must be SERVICE.NAMESPACE, such as queue.shop.svc',
+    'Cannot use "http://10.1.2.3/" as url: with aggregateFromKubeServiceEndpoints its host must be SERVICE.NAMESPACE, SERVICE.NAMESPACE.svc or SERVICE.NAMESPACE.svc.cluster.local',
+  ],
+  [
+    "R98: the endpoints of a server outside of the cluster",
+    trigger(METRICS_API, { url: "https://u:p@evil.shop.example.com/", aggregateFromKubeServiceEndpoints: "true" }),
+    "spec.triggers[0].metadata.url",
+    'Cannot use "https://evil.shop.example.com/" as url: with aggregateFromKubeServiceEndpoints its host must be SERVICE.NAMESPACE, SERVICE.NAMESPACE.svc or SERVICE.NAMESPACE.svc.cluster.local',
   ],
   [
     "R98: the endpoints of a name that no Service has",
     trigger(METRICS_API, { url: "http://_a.shop/", aggregateFromKubeServiceEndpoints: "true" }),
     "spec.triggers[0].metadata.url",
-    'Cannot use "http://_a.shop/" as url: with aggregateFromKubeServiceEndpoints its host must be SERVICE.NAMESPACE, such as queue.shop.svc',
+    'Cannot use "http://_a.shop/" as url: with aggregateFromKubeServiceEndpoints its host must be SERVICE.NAMESPACE, SERVICE.NAMESPACE.svc or SERVICE.NAMESPACE.svc.cluster.local',
   ],
   [
     "R13: an unknown aggregationType",

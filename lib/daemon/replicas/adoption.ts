@@ -60,8 +60,8 @@ export type KeepRecord = (
 ) => Promise<void>;
 
 /**
- * The record is that of KEDA's HPA, so it is written while there is one, and only if the triggers are still those that
- * the HPA was made for. Clauses: M4.
+ * The record is that of KEDA's HPA, so it is written while there is one. KEDA does not change the HPA of a paused object,
+ * so after a change of the triggers the HPA no longer fits them, and the record stays as it is. Clauses: M4, M5.
  */
 export function createKeepRecord({ client, clock, onError }: RecordOptions): KeepRecord {
   return async (facts, hpas, signal) => {
@@ -69,7 +69,9 @@ export function createKeepRecord({ client, clock, onError }: RecordOptions): Kee
     const hpa = hpas.find(({ owners }) => owners.includes(uid));
     if (adoption === null || hpa === undefined || hpa.metrics.length === 0) return;
     const text = formatAdoptionRecord(toAdoptionRecord(hpa.metrics, adoption.triggersHash));
-    if (adoption.record !== null && text === formatAdoptionRecord(adoption.record)) return;
+    const { record, isKedaPaused, triggersHash } = adoption;
+    if (record !== null && isKedaPaused && record.triggers !== triggersHash) return;
+    if (record !== null && text === formatAdoptionRecord(record)) return;
     try {
       await patchMetadata({ client, clock }, facts, { annotations: { [KEDA_METRICS]: text } }, signal);
     } catch (error) {

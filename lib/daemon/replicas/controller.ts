@@ -313,7 +313,9 @@ export class ScaledObjectController {
     const tryTriggers = async (object: ScaledObject) => {
       const readings = await this.#askTriggers(object, { loop: "tick", at: this.#parts.clock.steady() }, signal);
       if (readings === null) return "the ScaledObject has changed in the meantime";
-      return readings.kind === "obstructed" ? readings.message : null;
+      if (readings.kind === "obstructed") return readings.message;
+      const failed = readings.triggers.values().find(({ kind }) => kind === "failed");
+      return failed?.kind === "failed" ? failed.message : null;
     };
     this.#parts.budget.spend(this.#facts.namespace, { ms: REQUEST_MS });
     const checked = await checkBlockers({
@@ -347,7 +349,10 @@ export class ScaledObjectController {
     signal: AbortSignal,
   ): Promise<boolean> {
     const { write } = this.#decide({ kind: "changed", scale }, { now: this.#parts.clock.steady(), transferred });
-    if (this.#facts.isPaused) this.#pods.setPace({ mayGrow: false });
+    if (this.#facts.isPaused) {
+      this.#pods.setPace({ mayGrow: false });
+      this.#parts.deactivations.leave(this.#facts);
+    }
     // A change is written once. After that, replicas that a person sets stay, also after a blocker has ended.
     const answer = isUnwritten ? await this.#write(write, object, signal) : null;
     const hasFailed = answer !== null && answer.kind !== "accepted";

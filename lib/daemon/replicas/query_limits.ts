@@ -130,6 +130,12 @@ function toOrigin({ source }: AskedTrigger): string {
   return URL.parse(source.kind === "prometheus" ? source.serverAddress : source.url)?.origin ?? "";
 }
 
+/** KEDA asks another server for each object. */
+function toServer(trigger: AskedTrigger): string {
+  const origin = toOrigin(trigger);
+  return trigger.source.kind === "keda" ? `${origin} ${trigger.source.object}` : origin;
+}
+
 function failUnasked(trigger: AskedTrigger): TriggerAnswer {
   const cause = `not asked, because the last ${MAX_SLOW_IN_ROW} queries of this namespace to it got no answer in time`;
   const message = `Cannot read trigger "${trigger.metricName}" from "${toOrigin(trigger)}": ${cause}; ` +
@@ -148,7 +154,7 @@ interface Server {
 }
 
 /**
- * A circuit breaker for each server (scheme, host and port) and namespace. A tenant's queries to a server that many ask,
+ * A circuit breaker for each server (scheme, host and port; for KEDA each of its objects) and namespace. A tenant's queries to a server that many ask,
  * with a timeout that is too short, must not stop the queries of the others.
  */
 class ServerBreakers {
@@ -162,7 +168,7 @@ class ServerBreakers {
 
   /** Returns the right to ask the server once; `null` while another query probes it, or until the next probe. */
   tryAcquire(namespace: string, trigger: AskedTrigger): Disposable & { report(isSlow: boolean): void } | null {
-    const key = `${namespace} ${toOrigin(trigger)}`;
+    const key = `${namespace} ${toServer(trigger)}`;
     const permit = this.#failing.get(key)?.breaker.tryAcquire();
     if (permit === null) return null;
     return {

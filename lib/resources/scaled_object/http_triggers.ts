@@ -142,19 +142,28 @@ function parseAggregation(metadata: Metadata, url: string | null): Aggregation |
   const type = metadata.word("aggregationType", AGGREGATIONS) ?? "average";
   if (metadata.boolean("aggregateFromKubeServiceEndpoints") !== true) return null;
   if (url !== null && findService(url) === null) {
-    const rule = "with aggregateFromKubeServiceEndpoints its host must be SERVICE.NAMESPACE, such as queue.shop.svc";
-    metadata.report("url", `Cannot use ${quote(url)} as url: ${rule}`);
+    const rule =
+      "with aggregateFromKubeServiceEndpoints its host must be SERVICE.NAMESPACE, SERVICE.NAMESPACE.svc or " +
+      "SERVICE.NAMESPACE.svc.cluster.local";
+    metadata.report("url", `Cannot use ${showAddress(url)} as url: ${rule}`);
   }
   return type;
 }
 
-/** Returns the Service that the host of a URL names; `null` = none. Never throws. Clauses: R98. */
+/**
+ * Returns the Service that the host of a URL names; `null` = none. Never throws. A host with another ending may be a server
+ * outside of the cluster: its credentials must not go to the pods of a Service that has the first two words for its name.
+ * Clauses: R98.
+ */
 export function findService(address: string): { readonly service: string; readonly namespace: string } | null {
   const url = URL.parse(address);
-  const [service = "", namespace = ""] = url === null ? [] : hostOf(url).split(".");
-  const isAddress = url === null || parseIp(hostOf(url)) !== null;
-  return !isAddress && isText(service, LABEL_RULE) && isText(namespace, LABEL_RULE) ? { service, namespace } : null;
+  if (url === null || parseIp(hostOf(url)) !== null) return null;
+  const [service = "", namespace = "", ...ending] = hostOf(url).replace(/\.$/, "").split(".");
+  if (!SERVICE_ENDINGS.has(ending.join("."))) return null;
+  return isText(service, LABEL_RULE) && isText(namespace, LABEL_RULE) ? { service, namespace } : null;
 }
+
+const SERVICE_ENDINGS: ReadonlySet<string> = new Set(["", "svc", "svc.cluster.local"]);
 
 /** Returns what is wrong with a location, in a sentence; `null` if nothing is. Never throws. Clauses: R13, R15. */
 export function findLocationFault(location: string, format: MetricsApiSource["format"]): string | null {
@@ -207,15 +216,21 @@ function parseAddress(metadata: Metadata, key: "url" | "serverAddress"): string 
   if (text === null) return null;
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    // The message is in records, which have no credentials: a user and a query may be some.
-    const shown = quote(text.replace(/\/\/[^/?#]*@/, "//").replace(/[?#].*/s, ""));
-    metadata.report(key, `Cannot use ${shown} as ${key}: must be an address that begins with http:// or https://`);
+    metadata.report(
+      key,
+      `Cannot use ${showAddress(text)} as ${key}: must be an address that begins with http:// or https://`,
+    );
     return null;
   }
   const purpose = findForbiddenPurpose(hostOf(url));
   if (purpose === null) return text;
-  metadata.report(key, `Cannot use ${quote(text)} as ${key}: its host is ${purpose}, which is not asked`);
+  metadata.report(key, `Cannot use ${showAddress(text)} as ${key}: its host is ${purpose}, which is not asked`);
   return null;
+}
+
+/** Returns an address for a message: records have no credentials, and a user and a query may be some. */
+function showAddress(text: string): string {
+  return quote(text.replace(/\/\/[^/?#]*@/, "//").replace(/[?#].*/s, ""));
 }
 
 const DEFAULT_TIMEOUT_MS = 3000;

@@ -21,18 +21,23 @@ export function parseScalingSpec(spec: Fields, context: SpecContext): Spec | nul
   const { warnings } = findings;
   spec.require(["scaleTargetRef", "triggers"]);
   const target = parseScaleTarget(spec, warnings);
-  const replicas = parseReplicas(spec);
+  const parsed = parseReplicas(spec);
   const hasFormula = usesModifiers(spec);
   const { triggers, types, names, hasCached } = parseTriggers(spec, { ...context, hasFormula });
   const advanced = parseAdvanced(spec, { names, warnings });
   const measured = toKedaFormula(triggers, { formula: advanced.formula, adopted });
   const fallback = parseFallback(spec, { types, hasFormula, warnings });
-  if (target !== null) checkResourceTriggers(spec, { types, target, replicas, findings });
+  const replicas = target === null
+    ? parsed
+    : checkResourceTriggers(spec, { types, target, replicas: parsed, findings });
   warnOfUnused(spec, { replicas, isPolled: hasCached || hasFormula, findings });
   return target === null ? null : { target, ...replicas, fallback, ...advanced, ...measured };
 }
 
-/** Pods that do not exist cannot be measured: wh:verifyCPUMemoryScalers accepts two kinds. */
+/**
+ * Returns the replicas, with a minimum of 1 where there must be a pod. Pods that do not exist cannot be measured:
+ * wh:verifyCPUMemoryScalers refuses two kinds.
+ */
 function checkResourceTriggers(
   spec: Fields,
   { types, target, replicas, findings }: {
@@ -41,20 +46,21 @@ function checkResourceTriggers(
     readonly replicas: Replicas;
     readonly findings: Findings;
   },
-): void {
-  if (replicas.minReplicas > 0 || types.length === 0 || !types.every(measuresPods)) return;
+): Replicas {
+  if (replicas.minReplicas > 0 || types.length === 0 || !types.every(measuresPods)) return replicas;
   const why = `${
     types.every(isResourceType) ? "cpu and memory" : "cpu, memory and pods-metric"
   } triggers alone never scale to 0`;
   if (target.apiVersion === "apps/v1" && ["Deployment", "StatefulSet"].includes(target.kind)) {
     const cause = `Cannot use minReplicaCount 0${spec.has("minReplicaCount") ? "" : ", the default"}`;
     spec.report("minReplicaCount", `${cause}: ${why}, set 1 or more, or add another trigger`);
-    return;
+    return replicas;
   }
   addProblem(findings.warnings, {
     path: spec.pathOf("minReplicaCount"),
     message: `minReplicaCount 0 counts as 1: ${why}`,
   });
+  return { ...replicas, minReplicas: 1 };
 }
 
 /** KEDA's webhook warns of these too (wh:verifyScaledObjects). */

@@ -5,7 +5,7 @@ import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
 import { limitScaledObject } from "../../../lib/daemon/cluster/scaled_objects.ts";
 import { NO_OPERATOR_LIMITS } from "../../../lib/resources/pod_resource_autoscaler/parse.ts";
 import { parseScaledObject, parseWithoutRun } from "../../../lib/resources/scaled_object/scaled_object.ts";
-import type { AskTrigger } from "../../../lib/triggers/value.ts";
+import type { AskTrigger, TriggerAnswer } from "../../../lib/triggers/value.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { CPU_50, hpa, replicasBy, ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
 
@@ -242,7 +242,8 @@ Deno.test("a mistake in one trigger stops no other: replicas rise by them, do no
   assertStringIncludes(told?.message ?? "", problem);
 });
 
-Deno.test("an HPA is not taken over before the credentials of the triggers are there (R76)", async () => {
+Deno.test("an HPA is not taken over before the triggers have their credentials, and answer (R76)", async () => {
+  let answer: TriggerAnswer = { kind: "failed", message: "Cannot read the queue: 401", isEmpty: false };
   const asked = {
     type: "metrics-api",
     metadata: { url: "https://metrics/", valueLocation: "value", targetValue: "1", authMode: "bearer" },
@@ -261,7 +262,7 @@ Deno.test("an HPA is not taken over before the credentials of the triggers are t
       annotations: { "scaledobject.keda.sh/transfer-hpa-ownership": "true" },
       spec: { minReplicaCount: 1, advanced: { horizontalPodAutoscalerConfig: { name: "old" } } },
     }),
-  ]);
+  ], { ask: () => Promise.resolve(answer) });
   await run.advance(60);
   assertEquals((await run.cluster.get("horizontalpodautoscalers/old")).spec.maxReplicas, 7);
   assertEquals(await run.condition("web", "Ready"), "False ScaledObjectCheckFailed");
@@ -272,6 +273,11 @@ Deno.test("an HPA is not taken over before the credentials of the triggers are t
     metadata: { name: "key", namespace: "default" },
     stringData: { token: "t" },
   });
+  await run.advance(60);
+  assertEquals((await run.cluster.get("horizontalpodautoscalers/old")).spec.maxReplicas, 7);
+  assertEquals(await run.condition("web", "Ready"), "False ScaledObjectCheckFailed");
+  assertStringIncludes(await run.message("web"), "Cannot read the queue: 401");
+  answer = { kind: "value", value: 2, isEmpty: false };
   await run.advance(60);
   assertEquals(await run.cluster.find("horizontalpodautoscalers/old"), null);
 });

@@ -357,6 +357,16 @@ Deno.test("parseScaledObject() warns of what has no effect, and of nothing else 
   );
 });
 
+Deno.test("parseScaledObject() keeps a pod of a target of another kind whose triggers measure pods alone (R4)", () => {
+  const rollout = { "spec.minReplicaCount": 0, "spec.scaleTargetRef.kind": "Rollout" };
+  assertEquals(parse({ ...trigger(CPU), ...rollout }).minReplicas, 1);
+  assertEquals(
+    parse({ ...trigger({ type: "pods-metric", metadata: { metricName: "m", value: "1" } }), ...rollout }).minReplicas,
+    1,
+  );
+  assertEquals(parse({ ...trigger(PROMETHEUS), ...rollout }).minReplicas, 0);
+});
+
 Deno.test("parseScaledObject() compiles the formula, and keeps what it is compared with (R60)", () => {
   const { formula } = parse({
     [MODIFIERS]: { formula: "2 * a", target: "1.005", activationTarget: ".5", metricType: "Value" },
