@@ -42,7 +42,8 @@ export async function fetchPage<T>(
   using deadline = clock.timeout(PAGE_MS);
   let text: string;
   try {
-    text = await readText(response, { limitBytes: MAX_PAGE_BYTES, signal: AbortSignal.any([signal, deadline.signal]) });
+    const limitBytes = pageSize === 1 ? MAX_OBJECT_BYTES : MAX_PAGE_BYTES;
+    text = await readText(response, { limitBytes, signal: AbortSignal.any([signal, deadline.signal]) });
   } catch (error) {
     const failure = toBodyFailure(error, { verb: "list", path, signal });
     if (failure.kind !== "silent") throw failure;
@@ -193,6 +194,12 @@ interface ListOptions<T> extends Collection, Projection<T> {
 
 /** How many bytes of a page are read at most: it is held as a whole. 500 pods have about 5 MiB. */
 const MAX_PAGE_BYTES = 8 * 2 ** 20;
+
+/**
+ * How many bytes of one object are read at most. The API server stores at most 1.5 MiB of it, but it writes `<`, `>` and
+ * `&` as six bytes, so that one object may be larger than a page.
+ */
+export const MAX_OBJECT_BYTES = 32 * 2 ** 20;
 
 /** A busy server may take a minute to answer a list. After that it gives up itself. */
 const ANSWER_MS = 60_000;

@@ -21,6 +21,7 @@ import {
   fetchResponse,
   isKubeObject,
   type KubeObject,
+  MAX_OBJECT_BYTES,
   MAX_PAGES,
   type Projection,
   projectObject,
@@ -167,7 +168,7 @@ export async function* watchOnce<T>(
     const response = await fetchResponse(transport, params, { ...options, verb: "watch", signal, silentMs });
     using silence = new Silence(clock, silentMs);
     const heard = AbortSignal.any([signal, silence.signal]);
-    for await (const lines of readLines(response, { limitBytes: MAX_LINE_BYTES, signal: heard })) {
+    for await (const lines of readLines(response, { limitBytes: MAX_OBJECT_BYTES, signal: heard })) {
       for (const line of lines) {
         options.signal.throwIfAborted();
         if (slice.isOver) await slice.wait();
@@ -331,8 +332,6 @@ const SHORT_WATCH_MS = 1000;
 
 /** How late a server may end a watch, after the requested time. */
 const OVERTIME_MS = 30_000;
-
-const MAX_LINE_BYTES = 32 * 2 ** 20;
 
 const KINDS = { ADDED: "added", MODIFIED: "modified", DELETED: "deleted" } as const;
 

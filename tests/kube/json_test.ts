@@ -109,7 +109,17 @@ Deno.test("parseJson() rejects what JSON.parse rejects, after a bounded number o
   );
 });
 
-Deno.test("parseJson() rejects large values that lie in each other more than 32 times", async () => {
-  const text = '{"a":'.repeat(40) + `"${"x".repeat(2 * PIECE)}"` + "}".repeat(40);
-  await assertRejects(() => parseJson(text, { run: atOnce }), SyntaxError, "more than 32 large values");
+Deno.test("parseJson() gives null for a large value within more than 32 others, and the rest as JSON.parse gives it", async () => {
+  const inner = `[{"\\"]": "${"x".repeat(2 * PIECE)}\\\\", "b": ["]", {}]}, 1]`;
+  const text = `[${'{"a":'.repeat(40)}${inner}${"}".repeat(40)}, {"b": 2}]`;
+  assertEquals(JSON.parse(text)[1], { b: 2 });
+  let [at, after] = await parseJson(text, { run: atOnce }) as [Record<string, unknown> | null, unknown];
+  let depth = 0;
+  while (at !== null) {
+    at = at["a"] as typeof at;
+    depth++;
+  }
+  assertEquals([depth, after], [32, { b: 2 }]);
+  const open = '{"a":'.repeat(40) + `["${"x".repeat(2 * PIECE)}"`;
+  await assertRejects(() => parseJson(open, { run: atOnce }), SyntaxError, "Unexpected end of the text");
 });

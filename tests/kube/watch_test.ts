@@ -234,6 +234,16 @@ Deno.test("watchList() goes on from the same place with smaller pages, which gro
   assertEquals([run.events, run.errors], [["listed a b c"], []]);
 });
 
+Deno.test("watchList() takes one object that is larger than a page", async () => {
+  const padded = { ...object("a", "1"), spec: "<".repeat(9 * 2 ** 20) };
+  const large = (count: number) => () =>
+    json({ metadata: { resourceVersion: "5" }, items: Array.from({ length: count }, () => padded) });
+  await using run = start([large(1), large(1), large(1), stream().answer], { pageSize: 4 });
+  await run.clock.advance(100);
+  assertEquals([0, 1, 2].map((index) => run.params(index).limit), ["4", "2", "1"]);
+  assertEquals([run.events, run.errors], [["listed a"], []]);
+});
+
 Deno.test("watchList() hands on the objects of each page before it asks for the next, and keeps none of them", async () => {
   const order: string[] = [];
   const ask = (name: string, answer: () => Response) => () => {

@@ -226,12 +226,12 @@ export class Disruptions {
   #listBudgets({ uid, namespace }: PodFacts): readonly DisruptionBudget[] {
     if ((this.#budgets.get(namespace)?.size ?? 0) > MAX_BUDGETS) return TOO_MANY_BUDGETS;
     const found: DisruptionBudget[] = [];
+    let restarts: readonly Restart[] | null = null;
     for (const set of this.#options.podSets.setsOf(uid)) {
       const guarded = this.#guarded.get(set);
       if (guarded === undefined) continue;
-      const restarting = this.#listRestarts(namespace).filter(({ pod }) =>
-        pod.uid !== uid && set.pods.has(pod.uid) && isHealthy(pod)
-      );
+      restarts ??= this.#listRestarts(namespace);
+      const restarting = restarts.filter(({ pod }) => pod.uid !== uid && set.pods.has(pod.uid) && isHealthy(pod));
       for (const { name, allowed, desiredHealthy } of guarded.budgets.values()) {
         const spare = guarded.healthy - restarting.length - desiredHealthy;
         found.push({ name, allowed: Math.max(0, Math.min(allowed, spare)) });

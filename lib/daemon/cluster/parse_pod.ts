@@ -25,8 +25,15 @@ import {
   resourceOf,
   type Resources,
 } from "../../units/resources.ts";
+import { measureJson } from "../../units/untrusted.ts";
 
 const OPT_IN = "pra.kedify.io/reconcile";
+
+/**
+ * A pod with more has none for podfit, so that no selector finds it. The API server does not limit them, and a thousand
+ * pods with a MiB each would fill podfit's memory.
+ */
+const MAX_LABELS_BYTES = 16 * 1024;
 
 /** Written by the kubelet on the mirror of a static pod. */
 const MIRROR = "kubernetes.io/config.mirror";
@@ -53,7 +60,7 @@ export function parsePod(pod: Pod): PodFacts {
     observedGeneration: status?.observedGeneration ?? null,
     revision: findRevision(metadata),
     ...findWorkload(metadata),
-    labels: shareLabels(metadata.labels ?? {}),
+    labels: measureJson(metadata.labels, MAX_LABELS_BYTES) > MAX_LABELS_BYTES ? {} : shareLabels(metadata.labels ?? {}),
     optedIn: annotations[OPT_IN] === "enabled",
     deleting: metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null,
     finished: status?.phase === "Succeeded" || status?.phase === "Failed",

@@ -247,3 +247,13 @@ Deno.test("getActualSize() believes the report, else the spec (C30)", () => {
   assertEquals(getActualSize(main)["cpu.requests"], 90);
   assertEquals(getActualSize({ ...main, reported: null })["cpu.requests"], 100);
 });
+
+Deno.test("parsePod() keeps no labels of a pod that has more than 16 KiB of them", () => {
+  const labels = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`label-${index}`, "x".repeat(60)]));
+  const toLabels = (all: Record<string, string>) => parsePod({ metadata: { labels: all } }).labels;
+  assertEquals(Object.keys(toLabels(labels)).length, 200);
+  assertEquals(
+    toLabels({ ...labels, ...Object.fromEntries(Object.keys(labels).map((key) => [`${key}-b`, key.repeat(5)])) }),
+    {},
+  );
+});
