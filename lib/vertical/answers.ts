@@ -174,24 +174,40 @@ export function addRefusals(
 
 /**
  * Returns the refusals after an accepted PATCH. Those of its resources end, and so does `RetryLater`; the others wait
- * on. podfit's own resize does not count as a change of the pod that ends a refusal.
+ * on.
  */
 export function dropAcceptedRefusals(refusals: Refusals, request: ResizeRequest, generation: number | null): Refusals {
   const changed = new Set(request.changes.map(resourceOf));
-  const move = <T extends Refusal>(refusal: T): T =>
-    refusal.podGeneration === request.generation ? { ...refusal, podGeneration: generation } : refusal;
   const next: Partial<Record<ResourceField, SideRefusals>> = {};
   for (const key of RESOURCE_FIELDS) {
     const { everything, size, givenUp } = refusals[key] ?? {};
     const isKept = !changed.has(resourceOf(key));
     const kept: SideRefusals = {
-      ...(isKept && everything !== undefined && everything.reason !== "RetryLater" && { everything: move(everything) }),
-      ...(isKept && size !== undefined && { size: move(size) }),
-      ...(givenUp !== undefined && { givenUp: move(givenUp) }),
+      ...(isKept && everything !== undefined && everything.reason !== "RetryLater" && { everything }),
+      ...(isKept && size !== undefined && { size }),
+      ...(givenUp !== undefined && { givenUp }),
     };
     if (Object.keys(kept).length > 0) next[key] = kept;
   }
-  return Object.keys(next).length === 0 ? NO_REFUSALS : next;
+  return Object.keys(next).length === 0 ? NO_REFUSALS : moveRefusals(next, request, generation);
+}
+
+/** podfit's own resize does not count as a change of the pod that ends a refusal, of any of its containers. */
+function moveRefusals(refusals: Refusals, request: ResizeRequest, generation: number | null): Refusals {
+  const move = <T extends Refusal>(refusal: T): T =>
+    refusal.podGeneration === request.generation ? { ...refusal, podGeneration: generation } : refusal;
+  const next: Partial<Record<ResourceField, SideRefusals>> = {};
+  for (const key of RESOURCE_FIELDS) {
+    const kinds = refusals[key];
+    if (kinds === undefined) continue;
+    const { everything, size, givenUp } = kinds;
+    next[key] = {
+      ...(everything !== undefined && { everything: move(everything) }),
+      ...(size !== undefined && { size: move(size) }),
+      ...(givenUp !== undefined && { givenUp: move(givenUp) }),
+    };
+  }
+  return next;
 }
 
 /**
@@ -243,12 +259,19 @@ function nextAfterAccepted(state: PodState, { request, at, generation }: Accepta
       ? { ...view, ...NOTHING_WANTED, streaks: keepStreaksOverPatch(view.streaks, request.changes), limited: null }
       : view;
   }
+  const containers: Record<string, ContainerState> = {};
+  for (const [name, one] of Object.entries(state.containers)) {
+    containers[name] = one.refusals === NO_REFUSALS
+      ? one
+      : { ...one, refusals: moveRefusals(one.refusals, request, generation) };
+  }
+  if (container !== undefined) {
+    containers[request.container] = nextResizedContainer(container, request, { at, generation });
+  }
   const next: PodState = {
     ...state,
     views,
-    containers: container === undefined
-      ? state.containers
-      : { ...state.containers, [request.container]: nextResizedContainer(container, request, { at, generation }) },
+    containers,
     generation: Math.max(state.generation, generation ?? 0),
     conflict: null,
     unconfirmed: [],

@@ -142,15 +142,24 @@ export function chooseDirection(proposals: readonly Proposal[]): Choice | null {
 
 /**
  * Returns the choices in the order in which they are asked, until one passes. A wanted scale-up blocks every
- * scale-down, or with `veto: resource` only those of its resource: then the other scale-downs are a second choice.
- * Clauses: C32, L34.
+ * scale-down, or with `veto: resource` only those of its resource: then the other scale-downs are a further choice. What
+ * usage asks for another resource is one too: an answer to an OOM kill that is refused must not stop CPU.
+ * Clauses: C32, L31, L34.
  */
 export function listChoices(proposals: readonly Proposal[], { veto }: Pick<Autoscaler, "veto">): readonly Choice[] {
   const first = chooseDirection(proposals);
   if (first === null) return NO_CHOICES;
-  if (veto === "all" || first.direction === "down") return [first];
-  const second = chooseDirection(listVetoedScaleDowns(proposals));
-  return second === null ? [first] : [first, second];
+  const choices = [first];
+  const others = isByUsage(first.proposals) ? null : chooseDirection(listUsageOfOthers(first, proposals));
+  if (others?.direction === "up") choices.push(others);
+  if (veto === "all" || first.direction === "down") return choices;
+  const last = chooseDirection(listVetoedScaleDowns(proposals));
+  return last === null ? choices : [...choices, last];
+}
+
+function listUsageOfOthers({ proposals: urgent }: Choice, proposals: readonly Proposal[]): readonly Proposal[] {
+  const resources = new Set(urgent.map(({ side }) => resourceOf(side)));
+  return proposals.filter(({ cause, side }) => cause === "usage" && !resources.has(resourceOf(side)));
 }
 
 /** Returns the scale-downs of resources of which no field must grow. */

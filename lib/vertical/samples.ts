@@ -87,13 +87,22 @@ export function nextSampling(sampling: Sampling, point: Point, context: PointCon
 /** When the pod's point arrived, and what it is compared with. */
 export interface PodCpuContext extends PointContext {
   readonly silenceMs: number;
-  /** Since when the container runs, epoch ms by its node: before, the counter was another's. */
-  readonly runningAt: number;
+  /** Since when the container runs alone, epoch ms by its node: before, the counter was also that of others. */
+  readonly aloneAt: number;
 }
 
-/** Returns whether no other container runs in the pod. Clauses: L60. */
-export function isOnlyRunning({ containers }: PodFacts, { name }: ContainerFacts): boolean {
-  return containers.every((one) => one.name === name || one.runningAt === null);
+/**
+ * Returns since when the container runs and no other one does, epoch ms by the node; Infinity if it does not run alone.
+ * Clauses: L60.
+ */
+export function findAloneSince({ containers }: PodFacts, { name, runningAt }: ContainerFacts): number {
+  let aloneAt = runningAt ?? Infinity;
+  for (const one of containers) {
+    if (one.name === name) continue;
+    if (one.runningAt !== null) return Infinity;
+    for (const { finishedAt } of one.terminations) aloneAt = Math.max(aloneAt, finishedAt ?? -Infinity);
+  }
+  return aloneAt;
 }
 
 /**
@@ -102,8 +111,8 @@ export function isOnlyRunning({ containers }: PodFacts, { name }: ContainerFacts
  */
 export function nextPodCpuSeries(sampling: Sampling, cpu: PodCpu, context: PodCpuContext): PodCpuStep {
   const { anchor, witness, sample: last } = sampling;
-  if (anchor === null || sampling.warming || cpu.at < context.runningAt) return { sampling, sample: null };
-  const isOwn = witness !== null && witness.instance === anchor.instance;
+  if (anchor === null || sampling.warming || cpu.at < context.aloneAt) return { sampling, sample: null };
+  const isOwn = witness !== null && witness.instance === anchor.instance && witness.at >= context.aloneAt;
   const elapsedMs = isOwn ? cpu.at - witness.at : -Infinity;
   // A repeat, or too close: the older one stays.
   if (elapsedMs >= 0 && elapsedMs < MIN_RESOLUTIONS * cpu.resolutionMs) return { sampling, sample: null };

@@ -27,14 +27,14 @@ import { isSameSize, type ResourceField, type Resources } from "../units/resourc
 import { isNearLimit, nextAtLimitCounts } from "./pressure.ts";
 import {
   fillsLimit,
-  isOnlyRunning,
+  findAloneSince,
   newSampling,
   nextPodCpuSeries,
   nextSampling,
   type PodCpuContext,
   type SamplingStep,
 } from "./samples.ts";
-import { addPeak, findEvidence, nextEvidence } from "./windows.ts";
+import { addPeak, findEvidence, hasNewWindow, nextEvidence } from "./windows.ts";
 
 /** A matching autoscaler after the observation. */
 export interface Sampled {
@@ -257,7 +257,11 @@ function nextViewOfPolicy(before: AutoscalerView | undefined, autoscaler: Autosc
     };
   }
   if (before.generation === autoscaler.generation) return before;
-  return { ...before, generation: autoscaler.generation, dueAt: now, streaks: NO_STREAKS, wantedSince: null };
+  // A window that is new has watched nothing yet.
+  const evidence = hasNewWindow(before.evidence, autoscaler.sides)
+    ? { ...before.evidence, since: null }
+    : before.evidence;
+  return { ...before, generation: autoscaler.generation, dueAt: now, evidence, streaks: NO_STREAKS, wantedSince: null };
 }
 
 interface SampleContext {
@@ -309,11 +313,12 @@ function takeSample(
   const silenceMs = computeSilenceMs(autoscaler);
   const isRecent = step.kind !== "sample" || step.sample.at - step.sample.from < silenceMs;
   if (isRecent) {
-    const { runningAt = null } = container ?? {};
-    if (usage.cpu === undefined || container === null || runningAt === null || !isOnlyRunning(pod, container)) {
-      return step;
-    }
-    return addPodCpu(step, view.sampling, { cpu: usage.cpu, context: { ...pointContext, silenceMs, runningAt } });
+    const aloneAt = container === null ? Infinity : findAloneSince(pod, container);
+    if (usage.cpu === undefined || aloneAt === Infinity) return step;
+    return addPodCpu(step, view.sampling, {
+      cpu: usage.cpu,
+      context: { ...pointContext, silenceMs, aloneAt },
+    });
   }
   // The source's clock was set forward, or there was no poll for this long: the mean does not describe the present.
   return { kind: "restarted", sampling: { ...newSampling(now), anchor: step.sampling.anchor } };

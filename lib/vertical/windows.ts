@@ -28,6 +28,14 @@ export function nextEvidence(before: Evidence, rules: readonly FieldPolicy[], se
   return { since: isGap ? at : before.since, until: at, sides: nextEvidenceFields(before.sides, rules, seen) };
 }
 
+/** Returns whether a rule has a window or a percentile, of which there is no usage yet. Clauses: L2, L4, L5. */
+export function hasNewWindow({ sides }: Evidence, rules: readonly FieldPolicy[]): boolean {
+  return rules.some(({ key, down: { windowMs, percentile } }) => {
+    const needed = percentile !== null ? "histogram" : windowMs > 0 ? "peaks" : null;
+    return needed !== null && sides[key]?.kind !== needed;
+  });
+}
+
 /** Returns the evidence after usage that no sample shows, such as the limit at an OOM kill, in bytes. Clauses: L10. */
 export function addPeak(
   before: Evidence,

@@ -117,6 +117,13 @@ export const APPLYING: Mutations = {
   ],
   C44: [
     {
+      breaks: "forgets what the other containers wait for",
+      in: "nextAfterAccepted",
+      find: "{ ...one, refusals: moveRefusals(one.refusals, request, generation) }",
+      replace: "one",
+      test: "decideSize() keeps the waits of the other container over a resize of its own (C44)",
+    },
+    {
       breaks: "lets one namespace take every place of resizes",
       in: "createPermits",
       find: "limit.acquire(signal, { lane, isUrgent })",
@@ -126,7 +133,7 @@ export const APPLYING: Mutations = {
     },
     {
       breaks: "takes podfit's own resize for a change of the pod",
-      in: "dropAcceptedRefusals",
+      in: "moveRefusals",
       find: "{ ...refusal, podGeneration: generation } : refusal",
       replace: "refusal : { ...refusal, podGeneration: generation }",
       test: "decideSize() keeps a refused resource waiting while another one moves: its own resize frees nothing (C44)",

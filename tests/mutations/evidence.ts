@@ -121,9 +121,17 @@ export const EVIDENCE: Mutations = {
     {
       breaks: "begins anew with a changed spec",
       in: "nextViewOfPolicy",
-      find: "return { ...before, generation:",
-      replace: "return { ...before, evidence: NO_EVIDENCE, generation:",
+      find: "dueAt: now, evidence, streaks",
+      replace: "dueAt: now, evidence: NO_EVIDENCE, streaks",
       test: "decideSize() keeps windows over a changed spec (L5)",
+    },
+    {
+      breaks: "takes the watch of another window for that of a new one",
+      in: "nextViewOfPolicy",
+      find: "? { ...before.evidence, since: null }",
+      replace: "? before.evidence",
+      test:
+        "decideSize() watches for a whole window that a changed spec brings, though it has watched another one (L2, L5)",
     },
   ],
 };

@@ -52,6 +52,13 @@ export const NEXT_TO_KEDA: Mutations = {
   ],
   M4: [
     {
+      breaks: "makes the record of changed triggers from the HPA of the old ones",
+      in: "createKeepRecord",
+      find: "if (record !== null && isKedaPaused && record.triggers !== triggersHash) return;",
+      replace: "",
+      test: "triggers that change with the pause get no record of the HPA that was made for others (M4, M5)",
+    },
+    {
       breaks: "scales without a record",
       in: "findAdoptionBlocker",
       find: "if (!adoption.lacksRecord) return null;",

@@ -164,9 +164,9 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
     {
       breaks: "deletes an HPA for an object that cannot take its place",
-      in: "checkBlockers",
-      find: "listMistakes(object)[0] ??",
-      replace: "",
+      in: "ScaledObjectController",
+      find: 'failed?.kind === "failed" ? failed.message : null',
+      replace: "null",
       test: ONE_OF_TWO,
     },
     {

@@ -393,13 +393,6 @@ export const REPLICAS_TRIGGERS: Mutations = {
         "a trigger that asks all endpoints of a Service fails where they cannot be listed, and does not ask the Service (R98)",
     },
     {
-      breaks: "takes an address for a Service",
-      in: "findService",
-      find: "parseIp(hostOf(url)) !== null",
-      replace: "false",
-      test: "parseScaledObject() names spec.triggers[0].metadata.url when there is R98: the endpoints of an address",
-    },
-    {
       breaks: "takes a server outside of the cluster for a Service",
       in: "findService",
       find: 'if (!SERVICE_ENDINGS.has(ending.join("."))) return null;',

@@ -55,6 +55,13 @@ export const ROOM: Mutations = {
   ],
   L31: [
     {
+      breaks: "stops CPU with an answer to a kill that is refused",
+      in: "listChoices",
+      find: 'if (others?.direction === "up") choices.push(others);',
+      replace: "",
+      test: "decideSize() goes on with CPU where the answer to a kill is refused (L11, L31)",
+    },
+    {
       breaks: "holds everything for a request without room",
       in: "enoughLeft",
       find: "sides: held.map(({ key }) => key)",
@@ -126,8 +133,8 @@ export const ROOM: Mutations = {
     {
       breaks: "scales down first",
       in: "listChoices",
-      find: "[first, second]",
-      replace: "[second, first]",
+      find: "[...choices, last]",
+      replace: "[last, ...choices]",
       test: "decideSize() with veto: resource goes up first, then down: two actions, each with its cooldown (L34, C42)",
     },
     {
@@ -139,6 +146,13 @@ export const ROOM: Mutations = {
     },
   ],
   L35: [
+    {
+      breaks: "lets the pair wait for the cooldown of its request",
+      in: "isUrgent",
+      find: ' || (side === "memory.requests" && isPaired === true)',
+      replace: "",
+      test: "decideSize() has the same hurry with the pair of a Guaranteed pod (L11, L35)",
+    },
     {
       breaks: "goes down when either side wants down",
       in: "listPairProposals",

@@ -12,10 +12,17 @@ export const SEEING: Mutations = {
     },
     {
       breaks: "takes a pod for any of its containers",
-      in: "isOnlyRunning",
-      find: "one.name === name || one.runningAt === null",
-      replace: "one.runningAt !== undefined",
+      in: "findAloneSince",
+      find: "if (one.runningAt !== null) return Infinity;",
+      replace: "",
       test: "decideSize() hears no pod of more containers than one that runs (L60)",
+    },
+    {
+      breaks: "counts the CPU of a container that has ended",
+      in: "findAloneSince",
+      find: "aloneAt = Math.max(aloneAt, finishedAt ?? -Infinity);",
+      replace: "aloneAt += 0 * (finishedAt ?? 0);",
+      test: "decideSize() counts nothing of the pod's counter from before another container ended (L60)",
     },
     {
       breaks: "counts memory again with the pod's CPU",

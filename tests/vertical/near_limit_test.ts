@@ -4,7 +4,7 @@
  */
 import { assertEquals } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
-import { MI, MINUTE, policy, side } from "../support/builders.ts";
+import { container, MI, MINUTE, pod, policy, side, SIZE } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
 
 /** 256Mi of limit, up from 80 %. */
@@ -44,6 +44,24 @@ Deno.test("decideSize() has no such hurry with a request, nor where oom is ignor
   const request = newStory({ sides: [side("memory.requests", { consecutiveSamples: 5 })] });
   request.use({ memory: 127 * MI }).poll(4);
   assertEquals(request.requests, []);
+});
+
+Deno.test("decideSize() has the same hurry with the pair of a Guaranteed pod (L11, L35)", () => {
+  const size = { ...SIZE, "memory.requests": 256 * MI, "memory.limits": 256 * MI, "cpu.limits": SIZE["cpu.requests"] };
+  const rule = { consecutiveSamples: 5, cooldownMs: 10 * MINUTE, bounds: { step: 64 * MI } };
+  const sides = [side("memory.requests", rule), side("memory.limits", rule)];
+  const story = new Story({
+    pod: pod({ qosClass: "Guaranteed", containers: [container({ spec: size })] }),
+    contenders: [policy({ oom: "raise", sides })],
+    load: { memory: 150 * MI },
+  });
+  story.poll(3);
+  story.use({ memory: 244 * MI }).poll();
+  story.use({ memory: 310 * MI }).poll(3);
+  assertEquals(story.requests.map(({ to }) => [to["memory.requests"], to["memory.limits"]]), [
+    [320 * MI, 320 * MI],
+    [384 * MI, 384 * MI],
+  ]);
 });
 
 Deno.test("decideSize() takes memory that is waited for as next to its limit from 75 % on (L15)", () => {

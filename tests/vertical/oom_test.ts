@@ -132,6 +132,17 @@ Deno.test("decideSize() goes no further than max, and starts the cooldown (L11)"
   assertEquals(story.reason(), "Cooldown");
 });
 
+Deno.test("decideSize() goes on with CPU where the answer to a kill is refused (L11, L31)", () => {
+  const quota = { kind: "refused", reason: "Quota", message: "", resources: ["memory"], waitMs: null } as const;
+  const story = newStory({ sides: [...BOTH, side("cpu.requests", { consecutiveSamples: 1 })] }, { answer: quota });
+  story.poll();
+  killAndRestart(story);
+  assertEquals(limits(story), [356]);
+  story.answer = "enact";
+  story.use({ cpu: 95 }).poll();
+  assertEquals(story.pollToRequest(6).changes, ["cpu.requests"]);
+});
+
 Deno.test("decideSize() keeps a Guaranteed pod so after an OOM kill (L11, C35)", () => {
   const spec = { ...SIZE, "cpu.requests": 200, "memory.requests": 256 * MI };
   const story = newStory({}, { pod: pod({ qosClass: "Guaranteed", containers: [container({ spec })] }) });

@@ -52,6 +52,17 @@ Deno.test("decideSize() holds every autoscaler of the pod while one resize is in
   assertEquals([story.reason("main"), story.reason("proxy")], ["ResizeInProgress", "ResizeInProgress"]);
 });
 
+Deno.test("decideSize() keeps the waits of the other container over a resize of its own (C44)", () => {
+  const refused = { kind: "refused", reason: "Quota", message: "", resources: ["cpu"], waitMs: null } as const;
+  const story = twoWishes({ answer: refused });
+  assertEquals(story.pollToRequest().container, "proxy");
+  story.answer = "enact";
+  story.use({ cpu: 90 });
+  assertEquals(story.pollToRequest(4).container, "main");
+  story.poll(2);
+  assertEquals([story.reason("proxy"), story.requests.length], ["Quota", 2]);
+});
+
 Deno.test("decideSize() keeps the streaks of the other container over an accepted PATCH (C31)", () => {
   const slow = { ...proxy, sides: [side("cpu.requests", { consecutiveSamples: 9 })] };
   const story = twoWishes({ contenders: [main, slow] }).use({ cpu: 90 });

@@ -167,6 +167,17 @@ Deno.test("decideSize() keeps windows over a changed spec (L5)", () => {
   assertEquals(pollFor(told, 25 * MINUTE), 0);
 });
 
+Deno.test("decideSize() watches for a whole window that a changed spec brings, though it has watched another one (L2, L5)", () => {
+  const cpu = side("cpu.requests", { down: { windowMs: 15 * MINUTE } });
+  const told = story({ contenders: [policy({ sides: [cpu] })], load: { cpu: 60, memory: 30 * MI } });
+  pollFor(told, 60 * MINUTE);
+  const brief = side("memory.requests", { cooldownMs: 0, down: { windowMs: 10 * MINUTE } });
+  told.contend([policy({ sides: [cpu, brief], cooldownMs: 0, generation: 2 })]);
+  assertEquals(pollFor(told, 9 * MINUTE), 0);
+  assertEquals(told.reason(), "ScaleDownWindow");
+  assertEquals(pollFor(told, 3 * MINUTE), 1);
+});
+
 const percentile = side("cpu.requests", {
   cooldownMs: 0,
   consecutiveSamples: 1,

@@ -30,7 +30,7 @@ const CONTEXT: PodCpuContext = {
   cpuLimitMillicores: 200,
   throttling: "measure",
   silenceMs: MINUTE,
-  runningAt: START - 60 * MINUTE,
+  aloneAt: START - 60 * MINUTE,
 };
 
 /** The container was sampled from -20 to -10 s; the pod's counter was last seen at -16 s. */
@@ -171,6 +171,24 @@ Deno.test("decideSize() hears no pod of more containers than one that runs (L60)
   other.poll(190, "none");
   other.poll(190, "none");
   assertEquals(other.poll(190, "pod").request === null, false);
+});
+
+Deno.test("decideSize() counts nothing of the pod's counter from before another container ended (L60)", () => {
+  const aside = container({ name: "aside", runningAt: null });
+  const pair = begin(
+    new Story({
+      pod: pod({ containers: [container(), aside] }),
+      contenders: [policy({ sides: SIDES, throttling: "measure" })],
+    }),
+  );
+  pair.story.changeContainer({ runningAt: pair.story.now }, "aside");
+  pair.poll(60, "none");
+  pair.story.endContainer({}, "aside");
+  pair.poll(190, "none");
+  assertEquals(pair.poll(190, "pod").request, null, "its first point");
+  pair.poll(190, "none");
+  pair.poll(190, "none");
+  assertEquals(pair.poll(190, "pod").request?.to["cpu.requests"], 200);
 });
 
 Deno.test("decideSize() counts an unsaturated up of before the new size, and a down or a saturated one not (L60)", () => {

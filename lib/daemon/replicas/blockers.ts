@@ -6,7 +6,6 @@ import { findLack } from "../../horizontal/replica_calculator.ts";
 import type { Blocker, Scale } from "../../model/replicas_decision.ts";
 import {
   listExternalTriggers,
-  listMistakes,
   listResourceTriggers,
   type ScaledObject,
   type ScaledObjectFacts,
@@ -86,7 +85,7 @@ export async function checkBlockers(
   if (blocker !== null) return toBlockedResult(blocker, warnings);
   const toTransfer = isDeleting ? null : conflict.transfer;
   const refusal = toTransfer && (
-    listMistakes(object)[0] ?? await request.tryTriggers(object) ?? await transferHpa(toTransfer, context, signal)
+    await request.tryTriggers(object) ?? await transferHpa(toTransfer, context, signal)
   );
   if (refusal !== null) return toBlockedResult({ kind: "check", reason: "OtherHPA", message: refusal }, warnings);
   const lack = findLack(listResourceTriggers(object), set.pods.values());

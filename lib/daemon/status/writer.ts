@@ -164,7 +164,8 @@ export class StatusWriter<Status extends object> {
     const sinceMs = clock.monotonic();
     using _slot = await this.#limit.acquire(undefined, { lane: namespace });
     const isUnanswered = (this.#unansweredAtMs.get(namespace) ?? -Infinity) > sinceMs;
-    if (isUnanswered || sweep.signal.aborted) return;
+    // While it waited, another object may have taken the name of one that was deleted.
+    if (isUnanswered || sweep.signal.aborted || this.#memory.get(object.uid) !== memory) return;
     // It does not wait for a permit, because that would delay the loop. The next sweep tries again.
     using permit = brake.tryAcquire();
     if (permit === null) return;

@@ -4,7 +4,7 @@
  * Both have the address, the authentication and the timeout in common.
  */
 import { type Aggregation, AGGREGATIONS, type AuthMode, type MetricsApiSource } from "../../model/scaled_object.ts";
-import { findForbiddenPurpose, hostOf, parseIp } from "../../units/address.ts";
+import { findForbiddenPurpose, hostOf } from "../../units/address.ts";
 import { isText, LABEL_RULE } from "../../units/fields.ts";
 import { type Parsed, quote } from "../../units/untrusted.ts";
 import { parseJsonPath } from "./json_path.ts";
@@ -157,7 +157,7 @@ function parseAggregation(metadata: Metadata, url: string | null): Aggregation |
  */
 export function findService(address: string): { readonly service: string; readonly namespace: string } | null {
   const url = URL.parse(address);
-  if (url === null || parseIp(hostOf(url)) !== null) return null;
+  if (url === null) return null;
   const [service = "", namespace = "", ...ending] = hostOf(url).replace(/\.$/, "").split(".");
   if (!SERVICE_ENDINGS.has(ending.join("."))) return null;
   return isText(service, LABEL_RULE) && isText(namespace, LABEL_RULE) ? { service, namespace } : null;

@@ -106,9 +106,13 @@ function seenTwice(
   };
 }
 
-/** Memory at its limit is killed before a cooldown ends or another sample is read. Clauses: L11. */
-function isUrgent({ side, direction }: Proposal, { streaks }: AutoscalerView): boolean {
-  return side === "memory.limits" && direction === "up" && streaks[side]?.isSaturated === true;
+/**
+ * Memory at its limit is killed before a cooldown ends or another sample is read. The request of a pair goes up with it.
+ * Clauses: L11, L35.
+ */
+function isUrgent({ side, direction, isPaired }: Proposal, { streaks }: AutoscalerView): boolean {
+  if (direction !== "up" || streaks["memory.limits"]?.isSaturated !== true) return false;
+  return side === "memory.limits" || (side === "memory.requests" && isPaired === true);
 }
 
 function cooledDown(candidate: ResizeCandidate): Objection | null {

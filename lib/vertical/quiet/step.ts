@@ -52,8 +52,8 @@ export interface SampledContainer {
   readonly container: ContainerFacts;
   readonly containerState: Pick<ContainerState, "countsFrom">;
   readonly view: FlatView;
-  /** No other container runs in the pod. */
-  readonly runsAlone: boolean;
+  /** Since when it runs alone in the pod, epoch ms by the node; Infinity = it does not. */
+  readonly aloneAt: number;
 }
 
 /** What a reading makes of a container, before anything is written. */
@@ -114,7 +114,7 @@ export function takeStep(one: SampledContainer, step: Step, next: QuietInput): b
   step.movesPodCpu = false;
   step.streaks = null;
   if (!sampleContainer(one, step, next)) return false;
-  if (one.runsAlone && hasPodCpu(usage) && !samplePodCpu(one, step, next)) return false;
+  if (one.aloneAt < Infinity && hasPodCpu(usage) && !samplePodCpu(one, step, next)) return false;
   if (step.kind !== "nothing") {
     // After a gap, windows are watched anew.
     return countsFrom <= (step.from + step.at) / 2 && now - getNumber(numbers, FLAT.evidence + 1) <= silenceMs;
@@ -209,16 +209,20 @@ function sampleContainer({ autoscaler, container, view }: SampledContainer, step
 }
 
 /** As `nextPodCpuSeries`. */
-function samplePodCpu({ autoscaler, container, view }: SampledContainer, step: Step, next: QuietInput): boolean {
+function samplePodCpu(
+  { autoscaler, container, view, aloneAt }: SampledContainer,
+  step: Step,
+  next: QuietInput,
+): boolean {
   const { numbers, instance, witness } = view.sampling;
   const { rows } = step;
   const { cpuMillicores: nodeMillicores } = next.capacity;
   if (!fillPodCpu(rows, next.usage)) return false;
   const cpuAt = getNumber(rows, POD_ROW + ROW.at);
-  if (cpuAt < (container.runningAt ?? Infinity)) return true;
+  if (cpuAt < aloneAt) return true;
   const resolutionMs = getNumber(rows, POD_ROW + ROW.resolutionMs);
   const from = getNumber(numbers, FLAT.witness + FLAT_ANCHOR.at);
-  const isOwn = witness !== null && witness === instance;
+  const isOwn = witness !== null && witness === instance && from >= aloneAt;
   const elapsedMs = isOwn ? cpuAt - from : -Infinity;
   if (elapsedMs >= 0 && elapsedMs < MIN_RESOLUTIONS * resolutionMs) return true;
   step.movesPodCpu = true;

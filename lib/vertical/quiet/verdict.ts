@@ -45,7 +45,7 @@ import { computeFieldCooldownEnd } from "../gates/gates.ts";
 import { MIN_LIMITED_SAMPLES } from "../outcome.ts";
 import { isNearLimit } from "../pressure.ts";
 import { wantsSiblings } from "../proposals.ts";
-import { fillsLimit, isOnlyRunning } from "../samples.ts";
+import { fillsLimit, findAloneSince } from "../samples.ts";
 import { nextStreaksOfSample } from "../streaks.ts";
 import { findWindowWait } from "../windows.ts";
 import {
@@ -376,7 +376,7 @@ function findHeldView(
     container,
     containerState,
     view: flatView,
-    runsAlone: isOnlyRunning(pod, container),
+    aloneAt: findAloneSince(pod, container),
     until: Math.min(hasFloor ? killFloor.until : Infinity, ...ends),
     cpu: computeBand(fields, "cpu"),
     memory: computeBand(fields, "memory"),

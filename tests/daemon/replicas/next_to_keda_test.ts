@@ -198,6 +198,24 @@ Deno.test("triggers that change while the object is paused fail: replicas do not
   assertEquals(await run.condition("web", "PodfitScaling"), "False RecordStale");
 });
 
+Deno.test("triggers that change with the pause get no record of the HPA that was made for others (M4, M5)", async () => {
+  const keda = new Keda();
+  keda.values.set("s0-kafka-orders", "30");
+  await using run = await start(keda);
+  await makeHpa(run);
+  await run.advance(5);
+  const metadata = { ...KAFKA.metadata, lagThreshold: "100" };
+  await run.cluster.patch("scaledobjects/web", {
+    metadata: { annotations: { [KEDAS_PAUSE]: "true" } },
+    spec: { triggers: [{ ...KAFKA, metadata }] },
+  });
+  await run.advance(5);
+  await run.cluster.delete("horizontalpodautoscalers/keda-hpa-web");
+  keda.values.set("s0-kafka-orders", "90");
+  await run.advance(60);
+  assertEquals([await run.condition("web", "PodfitScaling"), run.writes], ["False RecordStale", []]);
+});
+
 Deno.test("podfit writes its own conditions and leaves KEDA's as they are (M7)", async () => {
   const keda = new Keda();
   await using run = await start(keda);
