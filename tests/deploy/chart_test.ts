@@ -451,6 +451,12 @@ chartTest(
     const { containers: [container] } = workload?.["spec"].template.spec;
     assertEquals(container.image, "registry.example/podfit:2");
     assertEquals(container.args[0], "sample");
+    const annotated = parseObjects(await renderText({ values: { ...values, requireAnnotation: true } })).find((one) =>
+      one.kind === "Deployment" && one.metadata.name === "podfit-sample"
+    );
+    assertEquals(annotated?.["spec"].template.metadata.annotations, { "pra.kedify.io/reconcile": "enabled" });
+    const many = { limits: { maxAutoscalersPerNamespace: 1_000_000, maxScaledObjectsPerNamespace: 1_000_000 } };
+    assertMatch(await renderText({ values: many }), /--max-autoscalers-per-namespace=1000000"?$/m);
     assertEquals(autoscaler?.["spec"].target, { kind: "deployment", name: "podfit-sample" });
     assertEquals(autoscaler?.metadata.annotations?.["helm.sh/hook"], "post-install,post-upgrade");
     // No pod of the sample is one of podfit's, for Services, budgets and policies.

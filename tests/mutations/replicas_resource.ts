@@ -164,7 +164,7 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
     {
       breaks: "deletes an HPA for an object that cannot take its place",
-      in: "ScaledObjectController",
+      in: "ScaledObjectController.#checkBlockers",
       find: 'failed?.kind === "failed" ? failed.message : null',
       replace: "null",
       test: ONE_OF_TWO,

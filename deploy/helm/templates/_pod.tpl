@@ -18,10 +18,10 @@
 {{- with .Values.limits.maxMemory }}{{ $args = append $args (printf "--max-memory=%v" .) }}{{ end }}
 {{- with .Values.limits.maxContenders }}{{ $args = append $args (printf "--max-contenders=%v" .) }}{{ end }}
 {{- if ne (toString .Values.limits.maxAutoscalersPerNamespace) "500" }}
-{{- $args = append $args (printf "--max-autoscalers-per-namespace=%v" .Values.limits.maxAutoscalersPerNamespace) }}
+{{- $args = append $args (printf "--max-autoscalers-per-namespace=%d" (int64 .Values.limits.maxAutoscalersPerNamespace)) }}
 {{- end }}
 {{- if ne (toString .Values.limits.maxScaledObjectsPerNamespace) "500" }}
-{{- $args = append $args (printf "--max-scaled-objects-per-namespace=%v" .Values.limits.maxScaledObjectsPerNamespace) }}
+{{- $args = append $args (printf "--max-scaled-objects-per-namespace=%d" (int64 .Values.limits.maxScaledObjectsPerNamespace)) }}
 {{- end }}
 {{- if ne (toString .Values.limits.maxObjectBytesPerNamespace) "4Mi" }}
 {{- $args = append $args (printf "--max-object-bytes-per-namespace=%v" .Values.limits.maxObjectBytesPerNamespace) }}

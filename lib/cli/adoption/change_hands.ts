@@ -130,7 +130,8 @@ async function adoptOne(steps: Steps, of: ObjectName): Promise<void> {
   const isPaused = isOn(before, KEDA_PAUSED);
   if (isPaused && hasFittingRecord(before)) {
     if (findCondition(before, "PodfitScaling")?.status === "True") return say("podfit sets the replicas already");
-    if (!steps.isDryRun) await waitForPodfit(steps, of);
+    if (steps.isDryRun) return say("would wait until podfit sets the replicas");
+    await waitForPodfit(steps, of);
     return say("podfit sets the replicas");
   }
   if (steps.isDryRun) return printAdoption(say, { isOwn, isPaused });

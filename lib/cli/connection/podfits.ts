@@ -294,7 +294,8 @@ function toApiServerError(response: Response, text: string, pod: PodfitPod): Deb
 }
 
 const PROXY_ADVICE =
-  'it takes the right to "get" on "pods/proxy" in podfit\'s namespace, or kubectl port-forward and --url';
+  'it takes the right to "get" on "pods/proxy" in podfit\'s namespace, or with --metrics-auth kubectl port-forward, --url ' +
+  "and --token-file";
 
 /** Resolves to an object or a list; `null` = there is none. Rejects with a DebugError. */
 export async function fetchOne(server: Server, path: string, signal: AbortSignal): Promise<unknown> {
@@ -375,6 +376,9 @@ function toUrlError({ status }: Response, text: string, base: string): DebugErro
   if (status === 404) {
     const why = "it has no /debug/records there; name the address of --debug-listen, not that of --listen";
     return new DebugError("NoListener", `Cannot read records of "${base}": ${why}`);
+  }
+  if (status === 403 && OUTSIDER.test(says)) {
+    return new DebugError("NoRight", `Cannot read records of "${base}": ${says}`);
   }
   if (status === 401 || status === 403) {
     const why = `it requires the token of a reader (--metrics-auth), and answered ${status}`;

@@ -163,7 +163,7 @@ export async function explainFromSources(
   if (subject.kind === "pod") {
     const { unknown = [] } = options;
     const lines = await askUntilAnswered(sources, (one) => fetchAll(one, { namespace, pod: subject.name }, options));
-    const explained = explainPod(lines.filter((line) => line.kind === "pod"), { now: now(), unknown });
+    const explained = explainPod(keepNewest(lines.filter((line) => line.kind === "pod")), { now: now(), unknown });
     if (explained !== null) return explained;
     throw nothingKnown(subject, options);
   }
@@ -185,10 +185,16 @@ export async function explainFromSources(
     sources,
     (one) => fetchAll(one, { namespace, scaledObject: object.name }, options),
   );
-  const own = lines.filter((line) => line.kind === "scaledObject");
+  const own = keepNewest(lines.filter((line) => line.kind === "scaledObject"));
   const explained = explainWorkload(own.length === 0 ? [object] : own, { now: now(), pods, unknown });
   if (explained !== null) return explained;
   throw nothingKnown(subject, options);
+}
+
+/** podfit keeps the records of a deleted object for a while, and another one may have its name. */
+function keepNewest<T extends RecordLine>(lines: readonly T[]): readonly T[] {
+  const uid = lines.at(-1)?.uid;
+  return lines.filter((line) => line.uid === uid);
 }
 
 function isAbout(line: ScaledObjectLine, { kind, name }: Subject): boolean {

@@ -57,8 +57,8 @@ export const createExplainCommand = defineCommand({
     ["the pods of an autoscaler", "podfit explain pra/web -n shop"],
     ["the number of pods of a workload, and again at each evaluation", "podfit explain deploy web -n shop -w"],
     [
-      "as data, of a podfit that kubectl port-forward reaches",
-      "podfit explain pod/web-7d9f-x2x4k -o json --url http://127.0.0.1:8081",
+      "as data, of a podfit with --metrics-auth that kubectl port-forward reaches",
+      "podfit explain pod/web-7d9f-x2x4k -o json --url https://127.0.0.1:8081 --token-file token",
     ],
   ],
   parse: ({ args, given, getEnv }: Typed<Given>) => toExplainOptions(args, given, getEnv),

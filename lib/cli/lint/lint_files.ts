@@ -150,9 +150,8 @@ function checkKnown(
 function warnOfDuplicates(objects: readonly NamedObject[]): readonly Finding[] {
   const first = new Map<string, NamedObject>();
   return objects.flatMap((one): readonly Finding[] => {
-    const { kind: { kind }, name, file, place } = one;
+    const { kind: { kind }, key, name, file, place } = one;
     if (name === null) return [];
-    const key = `${kind} ${name}`;
     const other = first.get(key);
     first.set(key, other ?? one);
     if (other === undefined) return [];

@@ -10,8 +10,8 @@ import type { Suggestion, Worth } from "./search.ts";
 export interface ManifestOptions {
   readonly target: Target;
   readonly container: string;
-  /** Whether this is the workload's only suggestion: then the autoscaler gets the workload's name. */
-  readonly isOnly: boolean;
+  /** Of the autoscaler. */
+  readonly name: string;
   readonly suggestion: Suggestion;
   /** The resources that were measured. */
   readonly seen: readonly Resource[];
@@ -21,12 +21,12 @@ export interface ManifestOptions {
 
 /** Returns one YAML document. */
 export function formatManifest(options: ManifestOptions): string {
-  const { target, container, isOnly, suggestion } = options;
+  const { target, container, name, suggestion } = options;
   const { best, worths } = suggestion;
   const manifest: Spec = {
     apiVersion: "keda.kedify.io/v1alpha1",
     kind: "PodResourceAutoscaler",
-    metadata: { name: isOnly ? target.name : toName(target.name, container), namespace: target.namespace },
+    metadata: { name, namespace: target.namespace },
     spec: {
       target: { kind: target.kind, name: target.name },
       containerName: container,
@@ -37,9 +37,28 @@ export function formatManifest(options: ManifestOptions): string {
   return formatComment(listReasons(options)) + formatYaml(manifest, comments);
 }
 
+/**
+ * Returns a name for the autoscaler of a container that is not in `taken`, and adds it. The containers of one workload, and
+ * two workloads of one name, each need a name of their own.
+ */
+export function takeName(
+  { target, container, isOnly }: Pick<ManifestOptions, "target" | "container"> & { readonly isOnly: boolean },
+  taken: Set<string>,
+): string {
+  const base = isOnly ? target.name : toName(target.name, container);
+  const names = [
+    base,
+    toName(base, target.kind),
+    ...Array.from({ length: taken.size + 1 }, (_, at) => toName(base, String(at + 2))),
+  ];
+  const name = names.find((one) => !taken.has(`${target.namespace}/${one}`)) ?? base;
+  taken.add(`${target.namespace}/${name}`);
+  return name;
+}
+
 /** At most as long as a name of an object may be. */
-function toName(workload: string, container: string): string {
-  return `${workload}-${container}`.slice(0, 253).replace(/[-.]+$/, "");
+function toName(base: string, end: string): string {
+  return `${base.slice(0, 252 - end.length)}-${end}`.replace(/[-.]+$/, "");
 }
 
 function listReasons({ target, container, suggestion, seen, source }: ManifestOptions): readonly string[] {

@@ -11,7 +11,7 @@ import { openPrometheus } from "../loads/loads.ts";
 import { formatCount } from "../terminal/numbers.ts";
 import { writeError, writeOutput } from "../terminal/output.ts";
 import { openProgressLine } from "../terminal/screen.ts";
-import { formatManifest } from "./manifest.ts";
+import { formatManifest, takeName } from "./manifest.ts";
 import {
   fetchWorkload,
   type FoundWorkload,
@@ -117,6 +117,7 @@ async function suggestAll(
 ): Promise<readonly string[]> {
   using progress = openProgressLine();
   const manifests: string[] = [];
+  const taken = new Set<string>();
   for (const [at, one] of watched.entries()) {
     const { target, source } = one;
     const place = watched.length === 1 ? "" : `${at + 1} of ${watched.length}, `;
@@ -137,8 +138,8 @@ async function suggestAll(
       const suggestion = await search(subject, { budget: most, onTried });
       if (suggestion === null) continue;
       const { container, seen } = subject;
-      const isOnly = subjects.length === 1;
-      manifests.push(formatManifest({ target, container, isOnly, suggestion, seen, source }));
+      const name = takeName({ target, container, isOnly: subjects.length === 1 }, taken);
+      manifests.push(formatManifest({ target, container, name, suggestion, seen, source }));
     }
   }
   return manifests;
@@ -159,6 +160,8 @@ async function write(manifests: string, path: string | null): Promise<void> {
   try {
     await Deno.writeTextFile(path, manifests);
   } catch (error) {
+    // What was watched for hours is not lost.
+    writeOutput(manifests);
     throw toWriteError(path, error, `leave -o out and write > ${path}`);
   }
 }

@@ -50,11 +50,13 @@ function isSelected(line: RecordLine, selector: Selector | null): boolean {
 
 type PrintOptions = Pick<TopOptions, "format" | "hasHeaders" | "isEveryNamespace">;
 
-function print({ rows, warnings }: TopList, options: PrintOptions): void {
+/** Returns false when the reader of the pipe has ended. */
+function print({ rows, warnings }: TopList, options: PrintOptions): boolean {
   for (const warning of warnings) writeError(warning);
-  if (isData(options.format)) writeData(rows, options.format);
-  else if (rows.length === 0) writeError(NO_ROWS);
-  else writeLines(toTopTable(rows, { ...getTextOptions(), ...toTableOptions(options) }));
+  if (isData(options.format)) return writeData(rows, options.format);
+  if (rows.length > 0) return writeLines(toTopTable(rows, { ...getTextOptions(), ...toTableOptions(options) }));
+  writeError(NO_ROWS);
+  return true;
 }
 
 /** Goes to stderr, as it is no row. */
@@ -84,7 +86,8 @@ async function watch(access: Access, options: TopOptions, signal: AbortSignal): 
       const table = toTopTable(rows, { style: createStyle(!Deno.noColor), columns, ...toTableOptions(options) });
       return fillScreen([heading, "", ...rows.length === 0 ? [NO_ROWS] : table], height);
     });
-    if (screen === null) print(listed, options);
+    if (screen === null && failure !== null) writeError(failure);
+    else if (screen === null && !print(listed, options)) return;
     await systemClock.sleep(WATCH_MS, signal).catch(() => {});
     try {
       listed = await abortable(list(access, options, signal), signal);

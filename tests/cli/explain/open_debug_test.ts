@@ -490,7 +490,7 @@ const ERRORS: Readonly<Record<string, readonly [Readonly<Record<string, unknown>
   "no right to pods/proxy": [
     withProxy(() => refuse(403, 'pods "podfit-a:8081" is forbidden')),
     'Cannot ask podfit "podfit/podfit-a": pods "podfit-a:8081" is forbidden; it takes the right to "get" on ' +
-    '"pods/proxy" in podfit\'s namespace, or kubectl port-forward and --url',
+    '"pods/proxy" in podfit\'s namespace, or with --metrics-auth kubectl port-forward, --url and --token-file',
   ],
   "a listener that nobody reaches": [
     withProxy(() => refuse(503, "error trying to reach service: dial tcp 10.0.0.7:8081: connect: connection refused")),

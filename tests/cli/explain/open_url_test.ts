@@ -42,6 +42,27 @@ Deno.test("--url sends the token of --token-file, and a listener that wants one 
   );
 });
 
+Deno.test("--url of a listener that answers the API server alone prints what the listener says", async () => {
+  const says = "Forbidden: records are read through the API server; use podfit explain, top or record without --url";
+  await using server = serve(() => new Response(`${says}\n`, { status: 403 }));
+  const url = `http://127.0.0.1:${server.addr.port}`;
+  assertEquals(
+    (await assertRejects(() => read(url), DebugError)).message,
+    `Cannot read records of "${url}": ${says}`,
+  );
+});
+
+Deno.test("explain says nothing of a deleted pod whose name another one has", async () => {
+  await using run = await ExplainRun.start();
+  await run.advance(60);
+  const lines = run.lines.all();
+  const earlier = lines.map((line) => ({ ...line, uid: "deleted" }));
+  await using server = serve(answerDebug([...earlier, ...lines]));
+  const source = openUrl({ url: `http://127.0.0.1:${server.addr.port}`, token: null });
+  const options = { namespace: "default", signal, now: () => run.run.clock.now() };
+  assertEquals(await explainFromSources([source], { kind: "pod", name: "web" }, options), run.explain());
+});
+
 Deno.test("--url of podfit's other listener and of nothing say what to do", async () => {
   await using server = serve(() => new Response("404 Not Found", { status: 404 }));
   const url = `http://127.0.0.1:${server.addr.port}`;

@@ -3,9 +3,14 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert
 import { parseAll } from "../../../lib/runtime/yaml.ts";
 import { lintManifests } from "../../../lib/cli/lint/lint_files.ts";
 import type { Verdict } from "../../../lib/cli/suggest/judge.ts";
-import { formatComment, formatManifest, formatYaml, type ManifestOptions } from "../../../lib/cli/suggest/manifest.ts";
+import {
+  formatComment,
+  formatManifest,
+  formatYaml,
+  type ManifestOptions,
+  takeName,
+} from "../../../lib/cli/suggest/manifest.ts";
 import type { Suggestion, Tried } from "../../../lib/cli/suggest/search.ts";
-import type { Json } from "../../support/api_objects.ts";
 import { MI } from "../../support/builders.ts";
 import { assertHarmless, HOSTILE } from "../../support/hostile_text.ts";
 
@@ -45,7 +50,7 @@ function options(overrides: Partial<ManifestOptions> = {}): ManifestOptions {
   return {
     target: { kind: "deployment", namespace: "shop", name: "web" },
     container: "app",
-    isOnly: true,
+    name: "web",
     suggestion: SUGGESTION,
     seen: ["cpu", "memory"],
     source: "usage of 2 pods, watched for 1h",
@@ -101,12 +106,24 @@ Deno.test("formatManifest() marks a profile that stands alone", () => {
   assertStringIncludes(text, "  profile: latency\n");
 });
 
-Deno.test("formatManifest() names an autoscaler after its container where a workload has several", () => {
-  const name = (overrides: Partial<ManifestOptions>) =>
-    (parseAll(formatManifest(options(overrides)))[0] as Json).metadata.name;
-  assertEquals(name({ isOnly: false }), "web-app");
-  const long = { kind: "deployment", namespace: "shop", name: `${"a".repeat(252)}b` } as const;
-  assertEquals(name({ isOnly: false, target: long }).length, 253);
+Deno.test("takeName() names an autoscaler after its workload, and its container where there are several, each once", () => {
+  const taken = new Set<string>();
+  const take = (name: string, container: string | null, kind: "deployment" | "statefulset" = "deployment") =>
+    takeName(
+      { target: { kind, namespace: "shop", name }, container: container ?? "app", isOnly: container === null },
+      taken,
+    );
+  const names = [
+    take("web", "app"),
+    take("web", "proxy"),
+    take("web-app", null),
+    take("db", null),
+    take("db", null, "statefulset"),
+  ];
+  assertEquals(names, ["web-app", "web-proxy", "web-app-deployment", "db", "db-statefulset"]);
+  assertEquals([take("db", null), take("db", null), take("db", null)], ["db-deployment", "db-2", "db-3"]);
+  const long = `${"a".repeat(252)}b`;
+  assertEquals([take(long, "app").length, take(long, "app").length], [253, 253]);
 });
 
 Deno.test("formatManifest() warns of kills that no policy avoids", () => {
