@@ -165,3 +165,23 @@ Deno.test("without the right to PodDisruptionBudgets nothing is restarted, and p
     "Not watched, because the right is missing: no resize restarts a container, unless --ignore-disruption-budgets is given",
   ]);
 });
+
+Deno.test("a PodDisruptionBudget of which podfit has received nothing for five minutes has nothing restarted (L71)", async () => {
+  await using run = await start({ delay: "7m" });
+  await run.create({
+    apiVersion: "policy/v1",
+    kind: "PodDisruptionBudget",
+    metadata: { name: "web", generation: 1 },
+    spec: { maxUnavailable: 1, selector: { matchLabels: { app: "web" } } },
+  });
+  await updateBudget(run, await run.list("pods"));
+  let lists = 0;
+  await using podfit = run.startPodfit(undefined, {
+    answer: ({ url }) =>
+      url.includes("/poddisruptionbudgets") && (url.includes("watch=") || ++lists > 1)
+        ? Response.json({ kind: "Status", code: 503, message: "down" }, { status: 503 })
+        : null,
+  });
+  assertEquals(await watch(run, 600), { most: 0, done: 0 });
+  assertEquals(podfit.isReady().ok, true, "budgets are not needed for the rest");
+});

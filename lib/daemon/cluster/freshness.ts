@@ -87,13 +87,13 @@ export class ListFreshness {
   }
 
   /**
-   * Returns whether the watch of the resource had contact within about a minute, in which a bookmark arrives. A
-   * connection that is dead, without an end, is noticed later.
+   * Returns whether the watch of the resource had contact within that time: by default about a minute, in which a bookmark
+   * arrives. A connection that is dead, without an end, is noticed later.
    */
-  isRecent(resource: string, namespace: string): boolean {
+  isRecent(resource: string, namespace: string, maxAgeMs = RECENT_MS): boolean {
     const state = this.#find(resource, namespace);
     if (state === undefined || state.updatedMs === null || this.#isStale(state)) return false;
-    return this.#options.clock.monotonic() - state.updatedMs < RECENT_MS;
+    return this.#options.clock.monotonic() - state.updatedMs < maxAgeMs;
   }
 
   /** An event of the list arrived. */

@@ -27,7 +27,7 @@ import {
   type WorkloadFacts,
 } from "./facts.ts";
 import { Watches, type WatchesOptions } from "./feeds.ts";
-import { findStaleResource, isEnoughForStatus, isEnoughToDecide } from "./freshness.ts";
+import { findStaleResource, isEnoughForStatus, isEnoughToDecide, STALE_MS } from "./freshness.ts";
 import { ScaledObjectCache } from "./scaled_objects.ts";
 import { WORKLOAD_PLURALS } from "./tables.ts";
 import type { OnMovedInSet } from "./selector_index.ts";
@@ -169,7 +169,7 @@ export function createObserver(
     podSets: cache.podSets,
     seesAll: !isPartial(options.scope),
     areBudgetsKnown: (namespace) =>
-      ignoresDisruptionBudgets || (seesBudgets && isKnown("poddisruptionbudgets", namespace)),
+      ignoresDisruptionBudgets || (seesBudgets && freshness.isRecent("poddisruptionbudgets", namespace, STALE_MS)),
   });
   const scaledObjects = new ScaledObjectCache();
   const watches = new Watches({
