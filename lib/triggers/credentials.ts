@@ -157,6 +157,7 @@ export async function resolveCredentials(
   const findSecret = createFindEntry({ ...options, namespace: secretsIn });
   const findVariable = createFindTargetVariable(authentication, options);
   const credentials = new Map<string, string>();
+  const secrets = new Map<string, string>();
   // As in KEDA, the last entry counts, and secrets have priority over variables.
   for (const { parameter, name, containerName } of authentication.env) {
     const found = await findVariable(name, containerName);
@@ -174,9 +175,12 @@ export async function resolveCredentials(
     const absent = `secret "${secretsIn}/${name}" has no key ${quote(key)}`;
     if (found.kind !== "found") return refuseParameter(authentication, { parameter, found, absent });
     credentials.set(parameter, found.text);
+    secrets.set(parameter, found.text);
   }
-  const parameters = Object.fromEntries(credentials);
-  return { kind: "resolved", credentials: parameters, audience: toAudience(authentication, { rules, parameters }) };
+  // The author of the target sets its variables, and does not decide where the operator's secrets may go.
+  const own = authentication.kind === "ClusterTriggerAuthentication" ? secrets : credentials;
+  const audience = toAudience(authentication, { rules, parameters: Object.fromEntries(own) });
+  return { kind: "resolved", credentials: Object.fromEntries(credentials), audience };
 }
 
 type FindVariable = (name: string, containerName: string | null) => Promise<Found>;

@@ -381,6 +381,13 @@ export const REPLICAS_RESOURCE: Mutations = {
   ],
   R16: [
     {
+      breaks: "lets a tenant's variable name a server for the operator's secrets",
+      in: "resolveCredentials",
+      find: "? secrets : credentials",
+      replace: "? credentials : credentials",
+      test: "resolveCredentials() lets the variables of a tenant name no server for the operator's secrets (R16)",
+    },
+    {
       breaks: "takes a path for a secret's name",
       in: "parseName",
       find: "NAME_RULE",

@@ -38,6 +38,25 @@ Deno.test("resolveCredentials() reads no secret of podfit's own namespace for an
   assertEquals(cluster.asked, ["target", "secret shop/prom"]);
 });
 
+Deno.test("resolveCredentials() lets the variables of a tenant name no server for the operator's secrets (R16)", async () => {
+  const target = deployment({ env: [{ name: "SERVER", value: "https://evil.example" }] });
+  const env = [{ parameter: "serverAddress", name: "SERVER", containerName: null }];
+  const secrets = [{ parameter: "token", name: "prom", key: "token" }];
+  const options = { rules: { goAnywhere: false, overPlainHttp: false } };
+  for (
+    const [kind, allowedHosts, expected] of [
+      ["ClusterTriggerAuthentication", [], []],
+      ["TriggerAuthentication", [], ["evil.example"]],
+    ] as const
+  ) {
+    const authentication = authenticationOf({ kind, env, secrets, allowedHosts, allowedNamespaces: "*" });
+    const held = world({ "podfit/prom": { token: "t" }, "shop/prom": { token: "t" } }, { target });
+    const found = await resolveCredentials(authentication, { ...held.options, ...options });
+    assert(found.kind === "resolved", JSON.stringify(found));
+    assertEquals(JSON.stringify(found.audience?.hosts).includes("evil.example"), expected.length > 0, kind);
+  }
+});
+
 Deno.test("resolveCredentials() tells what is missing from what could not be read, and names it (R16)", async () => {
   const secrets = [{ parameter: "token", name: "prom", key: "token" }];
   const start = 'Cannot resolve parameter "token" of TriggerAuthentication "auth": ';

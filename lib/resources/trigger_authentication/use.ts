@@ -106,7 +106,7 @@ export function findNamespaceFault(used: Used, namespace: string, { goAnywhere }
 
 /**
  * Returns for whom the credentials of an authentication are. Its own parameter `url`, `serverAddress` or `oauthTokenURI`
- * names a server too.
+ * names a server too. `parameters`: those whose author may name servers.
  */
 export function toAudience(
   { kind, name, allowedHosts, allowsPlainHttp }: Used,
