@@ -76,8 +76,8 @@ export const REPLICAS_RESOURCE: Mutations = {
     {
       breaks: "stops at the first part that is wrong",
       in: "parseScalingSpec",
-      find: "const replicas = parseReplicas(spec);",
-      replace: "if (target === null) return null; const replicas = parseReplicas(spec);",
+      find: "const parsed = parseReplicas(spec);",
+      replace: "if (target === null) return null; const parsed = parseReplicas(spec);",
       test: "parseScaledObject() reports every problem of an object at once (R3)",
     },
     {
@@ -327,7 +327,7 @@ export const REPLICAS_RESOURCE: Mutations = {
   R14: [
     {
       breaks: "shows the credentials of an address",
-      in: "parseAddress",
+      in: "showAddress",
       find: '.replace(/\\/\\/[^/?#]*@/, "//")',
       replace: "",
       test:

@@ -183,8 +183,8 @@ export const REPLICAS_SHELL: Mutations = {
     {
       breaks: "lets one namespace stop a server for all",
       in: "ServerBreakers.tryAcquire",
-      find: "`${namespace} ${toOrigin(trigger)}`",
-      replace: "toOrigin(trigger)",
+      find: "`${namespace} ${toServer(trigger)}`",
+      replace: "toServer(trigger)",
       test: "a server that does not answer one namespace is still asked for another, and for other ports (R50)",
     },
     {
