@@ -145,6 +145,23 @@ Deno.test("read() asks KEDA once a round for both loops, and in each poll while 
   assertEquals(asked(), 6);
 });
 
+Deno.test("read() asks KEDA once a round where an object with fallback gets a failure, also after a step back of the wall clock (M13)", async () => {
+  let asked = 0;
+  const { read } = world({
+    ask: () => {
+      asked++;
+      return Promise.resolve(failed("down"));
+    },
+  });
+  const kedas = externalTrigger({ kind: "keda", object: "web", problem: null });
+  const overrides = { ...SCALING_ONLY, fallback: { failureThreshold: 3, replicas: 2, behavior: "static" } } as const;
+  await read([kedas], "tick", 600_000, overrides);
+  await read([kedas], "tick", 605_000, overrides);
+  assertEquals(asked, 1);
+  await read([kedas], "tick", 0, overrides);
+  assertEquals(asked, 2);
+});
+
 Deno.test("read() asks KEDA in each scaling check where the object has no fallback (R8, M13)", async () => {
   const { read, asked } = counting();
   const kedas = externalTrigger({ kind: "keda", object: "web", problem: null });

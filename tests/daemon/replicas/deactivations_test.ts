@@ -139,7 +139,16 @@ Deno.test("a target that waits for its turn says so by condition, event and metr
     const holds = await run.podfit.series(`podfit_replica_holds_total{namespace="default",name="${name}"`);
     assert(holds.some((line) => line.includes('reason="DeactivationHeld"')), holds.join("\n"));
   }
-  await run.advance(130);
+  const [paused = ""] = waiting;
+  const pause = (value: string | null) =>
+    run.cluster.patch(`scaledobjects/${paused}`, {
+      metadata: { annotations: { "autoscaling.keda.sh/paused": value } },
+    });
+  await pause("true");
+  await run.advance(2);
+  assertEquals(await run.podfit.series("podfit_deactivations_held"), ["podfit_deactivations_held 1"]);
+  await pause(null);
+  await run.advance(190);
   assertEquals(await list(), [0, 0, 0]);
   assertEquals(await run.podfit.series("podfit_deactivations_held"), ["podfit_deactivations_held 0"]);
   for (const name of names) assertEquals(await run.condition(name, "Active"), "False ScalerNotActive");

@@ -61,7 +61,9 @@ class Desk {
   ask(namespace: string, hosts: readonly string[]): Promise<readonly TriggerAnswer[]> {
     const ask = this.#limits(namespace);
     return Promise.all(hosts.map((host) => {
-      const source = prometheusSource({ serverAddress: `http://${host}/path`, query: namespace });
+      const source = host.startsWith("keda/")
+        ? { kind: "keda", object: host, problem: null } as const
+        : prometheusSource({ serverAddress: `http://${host}/path`, query: namespace });
       return ask({ ...externalTrigger(source), source }, { credentials: {}, now: 0, signal: this.ending.signal });
     }));
   }
@@ -81,7 +83,11 @@ class Desk {
   }
 
   readonly #ask: AskTrigger = async ({ source }, { signal, work }) => {
-    const host = source.kind === "prometheus" ? new URL(source.serverAddress).host : "";
+    const host = source.kind === "keda"
+      ? source.object
+      : source.kind === "prometheus"
+      ? new URL(source.serverAddress).host
+      : "";
     const { ms, answer = VALUE, timeoutMs = 15_000, parse } = this.servers.get(host) ?? { ms: 10 };
     this.sent.push({ host, atMs: this.clock.monotonic() });
     this.most.ofAll = Math.max(this.most.ofAll, ++this.#open);
@@ -196,6 +202,16 @@ Deno.test("a server that does not answer one namespace is still asked for anothe
   desk.begin("hostile", ["shared:81"]);
   await desk.clock.advance(0);
   assertEquals([desk.countSent("shared"), desk.countSent("shared:81")], [9, 1]);
+});
+
+Deno.test("an object whose scaler is slow in KEDA stops the questions of no other object of its namespace (R50)", async () => {
+  const desk = new Desk();
+  desk.servers.set("keda/slow", { ms: Infinity, timeoutMs: 3_000 });
+  desk.begin("shop", repeat(8, "keda/slow"));
+  await desk.clock.advance(3_000);
+  desk.begin("shop", ["keda/slow", "keda/quick"]);
+  await desk.clock.advance(0);
+  assertEquals([desk.countSent("keda/slow"), desk.countSent("keda/quick")], [8, 1]);
 });
 
 Deno.test("failures that come fast, and answers between slow failures, stop no query (R50)", async () => {
