@@ -7,6 +7,7 @@ import { type Autoscaler, toViewKey } from "../model/autoscaler.ts";
 import type { ContainerDecision, Observation, SizeInput, SizeOutcome } from "../model/decision.ts";
 import { isOfSidecar } from "../model/ownership.ts";
 import { type ContainerFacts, getActualSize, listContainers, type PodFacts } from "../model/pod.ts";
+import { sumPod } from "../model/pod_amounts.ts";
 import { describeChange, listChangedFields, type ResizeRequest } from "../model/resize_request.ts";
 import {
   type AutoscalerView,
@@ -16,7 +17,7 @@ import {
   type ReadableView,
   type RecommendedState,
 } from "../model/state.ts";
-import type { Resources } from "../units/resources.ts";
+import { RESOURCE_FIELDS, type ResourceField, type Resources } from "../units/resources.ts";
 
 /** A decision to be made. */
 export interface DecisionInput {
@@ -67,7 +68,30 @@ export function toRecommendedInput(
 ): DecisionInput {
   // Nothing restarts, so nothing waits for its turn.
   const { disruption: _, ...rest } = input;
-  return { state: shadow.state, input: { ...rest, pod: toRecommendedPod(input.pod, shadow), observation } };
+  const pod = toRecommendedPod(input.pod, shadow);
+  return { state: shadow.state, input: { ...rest, ...takeGrowth(input, pod), pod, observation } };
+}
+
+/** Returns what node and quota have left for the recommended pod, which already uses a part of what the real one leaves. */
+function takeGrowth(
+  { pod, room, limits }: Pick<SizeInput, "pod" | "room" | "limits">,
+  recommended: PodFacts,
+): Pick<SizeInput, "room" | "limits"> {
+  if (room === null && limits === null) return { room, limits };
+  const leave = (key: ResourceField, amount: number) => amount - (sumPod(recommended, key) - sumPod(pod, key));
+  const quota: Partial<Record<ResourceField, number | null>> = {};
+  for (const key of RESOURCE_FIELDS) {
+    const left = limits?.quota[key] ?? null;
+    quota[key] = left === null ? null : leave(key, left);
+  }
+  return {
+    room: room === null ? null : {
+      ...room,
+      cpuMillicores: leave("cpu.requests", room.cpuMillicores),
+      memoryBytes: leave("memory.requests", room.memoryBytes),
+    },
+    limits: limits === null ? null : { ...limits, quota: quota as Resources },
+  };
 }
 
 /** Returns the same with the request accepted by the API server. */

@@ -23,6 +23,13 @@ export const NEW_PODS: Mutations = {
 export const RECOMMENDING: Mutations = {
   L51: [
     {
+      breaks: "gives the headroom of a node again and again",
+      in: "toRecommendedInput",
+      find: "...takeGrowth(input, pod), ",
+      replace: "",
+      test: "decideSize() in mode recommend gives what a node or a quota has left only once (L51)",
+    },
+    {
       breaks: "resizes what it recommends",
       in: "splitByMode",
       find: 'listOfMode(input, "apply")',

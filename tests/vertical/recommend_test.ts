@@ -57,6 +57,17 @@ Deno.test("decideSize() in mode recommend goes on from what it has recommended (
   assertEquals(story.pod.containers[0]?.spec, SIZE, "the pod is as it was");
 });
 
+Deno.test("decideSize() in mode recommend gives what a node or a quota has left only once (L51)", () => {
+  const quota = { "cpu.requests": 50, "cpu.limits": null, "memory.requests": null, "memory.limits": null };
+  for (
+    const left of [{ room: { cpuMillicores: 50, memoryBytes: 1024 * MI } }, { limits: { ranges: [], quota } }] as const
+  ) {
+    const story = start({ load: { cpu: 190 }, surroundings: { ...left } });
+    for (let poll = 0; poll < 60; poll++) story.poll();
+    assertEquals(wouldBe(story)?.["cpu.requests"], 150);
+  }
+});
+
 Deno.test("decideSize() in mode recommend holds the cooldown of what it has recommended (L51)", () => {
   const story = start();
   for (let poll = 0; poll < 3; poll++) story.poll();
