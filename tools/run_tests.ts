@@ -107,6 +107,8 @@ async function runTests(suite: Suite, { args, env }: RunOptions): Promise<Run> {
     const { code } = await new Deno.Command(Deno.execPath(), {
       args: [
         "test",
+        // Types are checked by `deno check`, once and not before each run: it would take half a minute.
+        "--no-check",
         "--preload",
         "tests/support/setup.ts",
         `-P=${SUITES[suite].permissions}`,
