@@ -57,6 +57,8 @@ interface LimitedSource<T> extends WatchedList {
   readonly remove: (one: Seen<T>) => void;
   /** Objects that begin to count. podfit has not kept their specs. */
   readonly waiting: Lanes<ObjectEntry>;
+  /** Returns what is known of the object; another value once its watch has changed it. */
+  readonly peek: (entry: ObjectEntry) => unknown;
 }
 
 /** Returns a source for the watch. */
@@ -95,6 +97,7 @@ export function createLimitedSource<T extends LimitedFacts>(options: LimitedSour
     path,
     fieldSelector: null,
     waiting,
+    peek: find,
     project(object) {
       const bytes = measureObject(object);
       const problem = findTooLarge(bytes);
@@ -191,6 +194,7 @@ interface ReadmittingSource extends WatchedList {
   readonly project: (object: unknown) => unknown;
   readonly set: (one: never) => void;
   readonly waiting?: Lanes<ObjectEntry>;
+  readonly peek?: (entry: ObjectEntry) => unknown;
 }
 
 const INTERVAL_MS = 5_000;
@@ -243,6 +247,7 @@ export class Readmissions {
       ? source.path.replace(/[/]([^/]+)$/, `/namespaces/${entry.namespace}/$1`)
       : source.path;
     const fieldSelector = `metadata.name=${entry.name}`;
+    const before = source.peek?.(entry);
     const { objects } = await fetchPage(transport, null, {
       origin,
       path,
@@ -251,8 +256,8 @@ export class Readmissions {
       signal,
       project: (object) => object.metadata.uid === entry.uid ? source.project(object) : null,
     });
-    // It may have been deleted meanwhile.
-    if (this.#counts(entry)) objects.forEach((one) => source.set(one as never));
+    // It may have been deleted meanwhile, or the watch has a newer version.
+    if (this.#counts(entry) && source.peek?.(entry) === before) objects.forEach((one) => source.set(one as never));
   }
 
   #counts(entry: ObjectEntry): boolean {
