@@ -42,8 +42,15 @@ interface Destination {
   readonly isAllowed: boolean;
 }
 
-/** Rejects with `EgressDenied`, and with the error of the resolver. */
-export type FindDestination = (url: URL, isNodeAddress: (address: string) => boolean) => Promise<Destination>;
+/**
+ * Rejects with `EgressDenied`, and with the error of the resolver. `service`: whose endpoint the URL is; what is denied by
+ * that name is denied too.
+ */
+export type FindDestination = (
+  url: URL,
+  isNodeAddress: (address: string) => boolean,
+  service?: URL,
+) => Promise<Destination>;
 
 /** The request is not sent; the message says why, and what to do. */
 export class EgressDenied extends Error {
@@ -78,10 +85,13 @@ export function createEgress(options: EgressOptions): FindDestination {
     return new Set((await resolveHost(apiServer).catch(() => [])).flatMap(listIpKeys));
   }
 
-  return async (url, isNodeAddress) => {
+  return async (url, isNodeAddress, service = url) => {
     const [host, port] = [hostOf(url), portOf(url)];
     const isAllowed = matchesHost(allow, host, port);
-    if (matchesHost(deny, host, port)) throw new EgressDenied(`the operator of podfit denies ${shown(host)}`);
+    for (const named of [url, service]) {
+      if (!matchesHost(deny, hostOf(named), portOf(named))) continue;
+      throw new EgressDenied(`the operator of podfit denies ${shown(hostOf(named))}`);
+    }
     const [addresses, apiServerKeys] = [await resolveHost(host), await listApiServerKeys()];
     const findFault = (address: string): string | null => {
       const purpose = findForbiddenPurpose(address);

@@ -27,9 +27,17 @@ interface FetchOptions extends Omit<SendOptions, "headers" | "body"> {
 export async function fetchText(request: TriggerRequest, options: FetchOptions): Promise<FetchedText> {
   let next: Hop = { url: request.url, headers: request.headers };
   for (let redirects = 0;; redirects++) {
-    const { ca, isTlsUnverified, signal, namespace, isNodeAddress } = options;
+    const { ca, isTlsUnverified, signal, namespace, isNodeAddress, service } = options;
     const { body } = request;
-    const sent = { headers: next.headers, signal, ca, isTlsUnverified, namespace, isNodeAddress };
+    const sent = {
+      headers: next.headers,
+      signal,
+      ca,
+      isTlsUnverified,
+      namespace,
+      isNodeAddress,
+      ...(service !== undefined && { service }),
+    };
     const answer = await options.send(next.url, body === undefined ? sent : { ...sent, body });
     if (!REDIRECTS.has(answer.status)) return await readBody(answer, options);
     await discard(answer);
@@ -134,6 +142,8 @@ export interface SendOptions {
   /** Whose trigger it is. */
   readonly namespace: string;
   readonly isNodeAddress: (address: string) => boolean;
+  /** The Service whose endpoint is asked by its address. */
+  readonly service?: URL;
 }
 
 /**
@@ -198,8 +208,8 @@ export function createTriggerClient({ caCerts = [], findDestination }: TriggerCl
   }
 
   async function send(url: URL, options: SendOptions): Promise<StatusAnswer> {
-    const { signal, isNodeAddress } = options;
-    const { addresses, isAllowed } = await abortable(findDestination(url, isNodeAddress), signal);
+    const { signal, isNodeAddress, service } = options;
+    const { addresses, isAllowed } = await abortable(findDestination(url, isNodeAddress, service), signal);
     let failure: unknown = null;
     for (const address of isVerified(url, options) ? addresses.slice(0, 1) : addresses) {
       try {

@@ -66,7 +66,7 @@ export function createAskTrigger(options: AskTriggerOptions): AskTrigger<HttpTri
   }
 
   return async (trigger, asked) => {
-    const { credentials, now, signal, namespace = "", isNodeAddress = () => false, work = UNCOUNTED } = asked;
+    const { credentials, now, signal, namespace = "", isNodeAddress = () => false, service, work = UNCOUNTED } = asked;
     const resolved = resolveAuth(trigger.source, credentials);
     if (!resolved.ok) return failTrigger(trigger, resolved.cause);
     const { auth } = resolved;
@@ -81,6 +81,7 @@ export function createAskTrigger(options: AskTriggerOptions): AskTrigger<HttpTri
       isTlsUnverified,
       namespace,
       isNodeAddress,
+      ...(service !== undefined && { service: new URL(service) }),
       run: work.run,
     };
     try {

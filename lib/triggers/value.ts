@@ -121,6 +121,8 @@ export type AskTrigger<Source extends AskedSource = AskedSource> = (
     readonly namespace?: string;
     /** Nodes are not asked, unless the operator allows it. */
     readonly isNodeAddress?: (address: string) => boolean;
+    /** The URL of the Service whose endpoint is asked: what the operator denies by name holds for its endpoints. */
+    readonly service?: string;
     /** Of the target. */
     readonly pods?: ListedPods;
   },

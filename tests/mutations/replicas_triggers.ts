@@ -329,6 +329,13 @@ export const REPLICAS_TRIGGERS: Mutations = {
   ],
   R98: [
     {
+      breaks: "forgets at an endpoint what is denied by the name of its Service",
+      in: "createEgress",
+      find: "[url, service]",
+      replace: "[url]",
+      test: "what an operator denies by the name of a Service holds for its endpoints (R13, R98)",
+    },
+    {
       breaks: "asks endpoints that are not ready",
       in: "listEndpointUrls",
       find: 'conditions["ready"] === false',

@@ -87,6 +87,17 @@ Deno.test("an operator allows and denies hosts and ranges, and denying counts mo
   assertEquals(await find("http://192.168.0.1", denied), "192.168.0.1");
 });
 
+Deno.test("what an operator denies by the name of a Service holds for its endpoints (R13, R98)", async () => {
+  const destination = egress({ deny: ["queue.shop.svc"] });
+  const ask = (service: string) =>
+    destination(new URL("http://10.1.2.3:8080/"), () => false, new URL(service)).then(({ addresses }) =>
+      addresses.join()
+    );
+  assertEquals(await ask("http://other.shop.svc:8080/"), "10.1.2.3");
+  const refused = await assertRejects(() => ask("http://queue.shop.svc:8080/"), EgressDenied);
+  assertStringIncludes(refused.message, 'denies host "queue.shop.svc"');
+});
+
 Deno.test("of several addresses of a name those are asked that may be, three at most (R13)", async () => {
   const resolve = () => Promise.resolve(["127.0.0.1", "10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]);
   assertEquals(await find("http://many", { resolve }), "10.0.0.1,10.0.0.2,10.0.0.3");

@@ -151,7 +151,7 @@ export function createAskEndpoints({ ask, client, clock, budget }: AskEndpointsO
     const answers = await Promise.all(urls.map(async (url) => {
       const ofOne = { ...trigger, source: { ...source, url, aggregation: null } };
       const tooLate = () => fail(`no answer within ${MAX_ENDPOINTS_MS / 1000} s`, true);
-      return await ask(ofOne, { ...asked, signal }).catch(tooLate);
+      return await ask(ofOne, { ...asked, service: source.url, signal }).catch(tooLate);
     }));
     asked.signal.throwIfAborted();
     const values = answers.flatMap((one) => one.kind === "value" ? [one.value] : []);

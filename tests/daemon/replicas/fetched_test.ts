@@ -177,8 +177,9 @@ function askEndpoints(
       wait: () => Promise.resolve(),
       spend: (namespace, { ms = 0, bytes = 0 }) => void spent.push([namespace, ms, bytes > 0]),
     },
-    async ask({ source }, { signal }) {
+    async ask({ source }, { signal, service }) {
       if (source.kind !== "metrics-api" || source.aggregation !== null) throw new Error("not one URL");
+      assertEquals(service, "http://queue.shop.svc:8080/stats?a=b", "what is denied by name");
       urls.push(source.url);
       const value = values[new URL(source.url).hostname] ?? 0;
       if (value === "never") await untilAborted(signal).then(() => signal.throwIfAborted());
