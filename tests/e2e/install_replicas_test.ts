@@ -3,7 +3,8 @@
  * goes on where the first one was, and KEDA's table of them is what people see (R1, R95).
  */
 import { assertEquals } from "#assert";
-import { applyManifests, deleteObject, find, patchObject, waitFor } from "./support/cluster.ts";
+import { applyManifests, deleteObject, find, patchObject, readPod, waitFor } from "./support/cluster.ts";
+import { findPod } from "./support/pods.ts";
 import { scenario } from "./support/needs.ts";
 import { assertRightsAreUsed, installRelease, tellTwice, waitForNothingLeft } from "./support/release.ts";
 import { hpa, scaledObject, waitForReplicas, waitForScaled } from "./support/scaled_objects.ts";
@@ -37,7 +38,7 @@ scenario(
         {
           apiVersion: "keda.sh/v1alpha1",
           kind: "TriggerAuthentication",
-          metadata: { name: "basic" },
+          metadata: { name: "basic", annotations: { "podfit.dev/allow-plain-http": "true" } },
           spec: {
             secretTargetRef: [{ parameter: "password", name: "key", key: "token" }],
             env: [{ parameter: "username", name: "USERNAME" }],
@@ -80,6 +81,8 @@ scenario(
       }
       await waitForScaled(db, { Ready: { status: "True" }, Active: { status: "True" } });
 
+      const { status: page } = await readPod(await findPod(namespace, "sized"));
+      const { podIP } = page as { readonly podIP?: string };
       // What is left of the rights: credentials, a pod of the target's template, an HPA that is taken over, a finalizer that is used.
       await applyManifests(namespace, [
         deployment("asked", {
@@ -93,12 +96,19 @@ scenario(
           advanced: { horizontalPodAutoscalerConfig: { name: "asked" } },
           triggers: [{
             type: "metrics-api",
-            metadata: { url: "http://127.0.0.1:1/", valueLocation: "value", targetValue: "1", authMode: "basic" },
+            metadata: {
+              url: `http://${podIP}:8080/limits`,
+              valueLocation: "cgroupVersion",
+              targetValue: "2",
+              authMode: "basic",
+            },
             authenticationRef: { name: "basic" },
           }, { type: "cpu", metricType: "Utilization", metadata: { value: "60" } }],
         }, { "scaledobject.keda.sh/transfer-hpa-ownership": "true" }),
       ]);
-      await waitForScaled({ namespace, name: "asked" }, { Ready: { status: "False", reason: "TriggerError" } });
+      // Its HPA is deleted once the trigger has answered.
+      await waitForScaled({ namespace, name: "asked" }, { Ready: { status: "True" } });
+      assertEquals(await find(`/apis/autoscaling/v2/namespaces/${namespace}/horizontalpodautoscalers/asked`), null);
       await patchObject({ namespace, object: "Deployment/jobs" }, { spec: { replicas: 0 } });
       await waitForReplicas(web, 0, { timeoutMs: 90_000 });
       await deleteObject(namespace, "ScaledObject/db");
