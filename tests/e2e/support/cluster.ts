@@ -3,8 +3,18 @@
  * uses, reads objects back and waits, always bounded, for what must become true.
  */
 import { parseAll } from "../../../lib/runtime/yaml.ts";
-import { backend, type Change, type Kind, type Load, type Manifest, Refusal, toCollection, toPath } from "./backend.ts";
-import type { AutoscalerJson, EventJson, Limits, PodJson } from "./objects.ts";
+import {
+  type Backend,
+  backend,
+  type Change,
+  type Kind,
+  type Load,
+  type Manifest,
+  Refusal,
+  toCollection,
+  toPath,
+} from "./backend.ts";
+import type { AutoscalerJson, EventJson, Limits, Metadata, PodJson } from "./objects.ts";
 import { type WaitOptions, waitUntil } from "./wait.ts";
 
 export interface TestNamespace extends AsyncDisposable {
@@ -33,7 +43,28 @@ export async function createNamespace(purpose: string): Promise<TestNamespace> {
   const name = `e2e-${slug}-${crypto.randomUUID().slice(0, 6)}`;
   const chosen = backend();
   await chosen.createNamespace(name);
-  return { name, [Symbol.asyncDispose]: () => chosen.delete({ kind: "Namespace", namespace: "", name }) };
+  return {
+    name,
+    async [Symbol.asyncDispose]() {
+      await dropFinalizers(chosen, name);
+      await chosen.delete({ kind: "Namespace", namespace: "", name });
+    },
+  };
+}
+
+/** The podfit that would remove them has ended. With them the namespace stays, and the definitions cannot be deleted. */
+async function dropFinalizers(chosen: Backend, namespace: string): Promise<void> {
+  const text = await chosen.get(`/apis/keda.sh/v1alpha1/namespaces/${namespace}/scaledobjects`);
+  const { items } = JSON.parse(text ?? '{"items":[]}') as {
+    readonly items: readonly { readonly metadata: Metadata & { readonly finalizers?: readonly string[] } }[];
+  };
+  for (const { metadata: { name, finalizers = [] } } of items) {
+    if (finalizers.length === 0) continue;
+    await chosen.patch({ kind: "ScaledObject", namespace, name }, {
+      type: "merge",
+      patch: { metadata: { finalizers: null } },
+    });
+  }
 }
 
 /** `manifests`: YAML or JSON text, or objects; those without a namespace get this one. */
