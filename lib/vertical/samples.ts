@@ -100,7 +100,7 @@ export function findAloneSince({ containers }: PodFacts, { name, runningAt }: Co
   for (const one of containers) {
     if (one.name === name) continue;
     if (one.runningAt !== null) return Infinity;
-    for (const { finishedAt } of one.terminations) aloneAt = Math.max(aloneAt, finishedAt ?? -Infinity);
+    for (const { finishedAt } of one.terminations) aloneAt = Math.max(aloneAt, finishedAt);
   }
   return aloneAt;
 }

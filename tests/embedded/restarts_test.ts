@@ -118,8 +118,8 @@ async function updateBudget(run: ClusterRun, pods: readonly Json[]): Promise<voi
   });
 }
 
-Deno.test("a PodDisruptionBudget that allows one has ten replicas restarted one after the other (L71)", async () => {
-  await using run = await start();
+/** A budget that allows one of the pods to be down, with its status. */
+async function allowOne(run: ClusterRun): Promise<void> {
   await run.create({
     apiVersion: "policy/v1",
     kind: "PodDisruptionBudget",
@@ -127,6 +127,11 @@ Deno.test("a PodDisruptionBudget that allows one has ten replicas restarted one 
     spec: { maxUnavailable: 1, selector: { matchLabels: { app: "web" } } },
   });
   await updateBudget(run, await run.list("pods"));
+}
+
+Deno.test("a PodDisruptionBudget that allows one has ten replicas restarted one after the other (L71)", async () => {
+  await using run = await start();
+  await allowOne(run);
   await using podfit = run.startPodfit();
   assertEquals(await watch(run, 600, (pods) => updateBudget(run, pods)), { most: 1, done: REPLICAS });
   const blocked = await podfit.series("kedify_agent_pra_scale_blocked_total");
@@ -168,13 +173,7 @@ Deno.test("without the right to PodDisruptionBudgets nothing is restarted, and p
 
 Deno.test("a PodDisruptionBudget of which podfit has received nothing for five minutes has nothing restarted (L71)", async () => {
   await using run = await start({ delay: "7m" });
-  await run.create({
-    apiVersion: "policy/v1",
-    kind: "PodDisruptionBudget",
-    metadata: { name: "web", generation: 1 },
-    spec: { maxUnavailable: 1, selector: { matchLabels: { app: "web" } } },
-  });
-  await updateBudget(run, await run.list("pods"));
+  await allowOne(run);
   let lists = 0;
   await using podfit = run.startPodfit(undefined, {
     answer: ({ url }) =>

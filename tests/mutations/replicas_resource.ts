@@ -165,8 +165,8 @@ export const REPLICAS_RESOURCE: Mutations = {
     {
       breaks: "deletes an HPA for an object that cannot take its place",
       in: "ScaledObjectController.#checkBlockers",
-      find: 'failed?.kind === "failed" ? failed.message : null',
-      replace: "null",
+      find: 'if (one.kind === "failed") return one.message;',
+      replace: "void one;",
       test: ONE_OF_TWO,
     },
     {

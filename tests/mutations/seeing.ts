@@ -20,8 +20,8 @@ export const SEEING: Mutations = {
     {
       breaks: "counts the CPU of a container that has ended",
       in: "findAloneSince",
-      find: "aloneAt = Math.max(aloneAt, finishedAt ?? -Infinity);",
-      replace: "aloneAt += 0 * (finishedAt ?? 0);",
+      find: "aloneAt = Math.max(aloneAt, finishedAt);",
+      replace: "aloneAt += 0 * finishedAt;",
       test: "decideSize() counts nothing of the pod's counter from before another container ended (L60)",
     },
     {

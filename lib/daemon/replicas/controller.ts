@@ -314,8 +314,8 @@ export class ScaledObjectController {
       const readings = await this.#askTriggers(object, { loop: "tick", at: this.#parts.clock.steady() }, signal);
       if (readings === null) return "the ScaledObject has changed in the meantime";
       if (readings.kind === "obstructed") return readings.message;
-      const failed = readings.triggers.values().find(({ kind }) => kind === "failed");
-      return failed?.kind === "failed" ? failed.message : null;
+      for (const one of readings.triggers.values()) if (one.kind === "failed") return one.message;
+      return null;
     };
     this.#parts.budget.spend(this.#facts.namespace, { ms: REQUEST_MS });
     const checked = await checkBlockers({

@@ -154,8 +154,8 @@ interface Server {
 }
 
 /**
- * A circuit breaker for each server (scheme, host and port; for KEDA each of its objects) and namespace. A tenant's queries to a server that many ask,
- * with a timeout that is too short, must not stop the queries of the others.
+ * A circuit breaker for each server and namespace. A server is a scheme, host and port, and for KEDA each of its objects.
+ * A tenant's queries to a server that many ask, with a timeout that is too short, must not stop the queries of the others.
  */
 class ServerBreakers {
   readonly #options: ConstructorParameters<typeof CircuitBreaker>[0];

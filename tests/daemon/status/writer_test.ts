@@ -67,6 +67,19 @@ Deno.test("StatusWriter writes a namespace whose write got no answer again as so
   assertEquals(written, ["loud/web"]);
 });
 
+Deno.test("StatusWriter writes nothing of an object that is deleted while its write waits", async () => {
+  const silent = Array.from({ length: 16 }, (_, index) => `silent-${index}`);
+  const { clock, writer, sweep, asked } = openWriter(silent);
+  for (const namespace of silent) writer.write(statusOf(namespace, "web"), sweep);
+  writer.write(statusOf("shop", "web"), sweep);
+  await clock.advance(1);
+  assertEquals([asked.length, asked.includes("shop/web")], [16, false], "all places are taken");
+  writer.forget("shop/web");
+  await clock.advance(10_000);
+  await writer.settle();
+  assertEquals(asked.includes("shop/web"), false);
+});
+
 Deno.test("StatusWriter has one write of an object at a time", async () => {
   const { clock, writer, sweep, asked } = openWriter(["loud"]);
   const first = writer.write(statusOf("loud", "web"), sweep);
