@@ -46,8 +46,11 @@ export async function createNamespace(purpose: string): Promise<TestNamespace> {
   return {
     name,
     async [Symbol.asyncDispose]() {
-      await dropFinalizers(chosen, name);
-      await chosen.delete({ kind: "Namespace", namespace: "", name });
+      try {
+        await dropFinalizers(chosen, name);
+      } finally {
+        await chosen.delete({ kind: "Namespace", namespace: "", name });
+      }
     },
   };
 }

@@ -117,8 +117,13 @@ async function fetchText({ origin, transport }: ApiServer, path: string): Promis
   return { status: response.status, body: await response.text() };
 }
 
+/** A definition that another scenario puts back has its storage reopened, and until then the server answers 429. */
 async function get(server: ApiServer, path: string): Promise<string | null> {
-  const { status, body } = await fetchText(server, path);
+  let { status, body } = await fetchText(server, path);
+  for (let tries = 1; status === 429 && tries <= 30; tries++) {
+    await systemClock.sleep(1000);
+    ({ status, body } = await fetchText(server, path));
+  }
   if (status === 200) return body;
   if (status === 404) return null;
   throw new Error(`Cannot get "${path}": ${status} ${body.slice(0, 500)}`);
