@@ -35,8 +35,9 @@ export const NOT_ENDED: EndingsState = Object.freeze({ endings: NO_ENDINGS, refl
  */
 export function nextEndings(before: ContainerState | undefined, context: EndingContext): EndingsState {
   const { container: { terminations }, now } = context;
-  const known = before ?? NOT_ENDED;
-  if (terminations.every(({ id }) => known.endings.some((one) => one.id === id))) return known;
+  const remembered = before ?? NOT_ENDED;
+  if (terminations.every(({ id }) => remembered.endings.some((one) => one.id === id))) return remembered;
+  const known = nameCountedKills(remembered, context);
   const news = terminations.filter(({ id }) => !known.endings.some((one) => one.id === id));
   const added = news.map((one) => toEnding(one, before, context));
   const shown = new Set(terminations.map(({ id }) => id));
@@ -114,6 +115,22 @@ export function computeKillFloor(
   return Math.max(own, siblings);
 }
 
+/**
+ * The kill that ends a container is also counted in its cgroup, and a sample may show it before the pod's status does.
+ * Gives such a kill the id of the termination, so that it is one kill.
+ */
+function nameCountedKills(known: EndingsState, { container, wallAheadMs }: EndingContext): EndingsState {
+  let { endings, reflex } = known;
+  for (const { id, reason, finishedAt } of container.terminations) {
+    if (reason !== "OOMKilled" || endings.some((one) => one.id === id)) continue;
+    const counted = endings.findLast((one) => one.id.startsWith(`${id}#`) && one.at >= finishedAt - wallAheadMs);
+    if (counted === undefined) continue;
+    endings = endings.map((one) => one === counted ? { ...one, id } : one);
+    if (reflex?.kill === counted.id) reflex = { ...reflex, kill: id };
+  }
+  return { ...known, endings, reflex };
+}
+
 /** The facts that an ending is judged by. */
 interface EndingContext {
   readonly pod: PodFacts;
@@ -140,8 +157,10 @@ function addKilledProcess(
   if (!sample?.oomKills || anchor === null) return before;
   const { pod, now, wallAheadMs = 0, memoryPressure = false } = input;
   const container = findContainer(pod, name);
+  // nameCountedKills() looks for this form.
   const id = `${anchor.instance}#${anchor.oomKills}`;
-  if (container === null || before.endings.some((one) => one.id === id)) return before;
+  const isKnown = before.endings.some((one) => one.id === id || one.id === anchor.instance);
+  if (container === null || isKnown) return before;
   const usageBytes = sample.workingSetBytes;
   const context = { pod, container, now, wallAheadMs, lastAt, usageBytes, memoryPressure };
   const limitBytes = computeLimitAtEnd(before, context);

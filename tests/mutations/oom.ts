@@ -29,6 +29,22 @@ export const OOM: Mutations = {
       test: "decideSize() keeps of a limit what siblings that were killed need (L14)",
     },
   ],
+  L13: [
+    {
+      breaks: "counts a kill again that the cgroup has shown",
+      in: "nextEndings",
+      find: "nameCountedKills(remembered, context)",
+      replace: "remembered",
+      test: "decideSize() takes a kill that the cgroup and then the pod's status show for one (L13)",
+    },
+    {
+      breaks: "takes any kill in the cgroup for the one that ended the container",
+      in: "nameCountedKills",
+      find: " && one.at >= finishedAt - wallAheadMs",
+      replace: "",
+      test: "decideSize() takes a process killed before the container itself was killed for another kill (L13)",
+    },
+  ],
   L15: [
     {
       breaks: "waits for a threshold that nothing reaches",

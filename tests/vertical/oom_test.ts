@@ -349,7 +349,8 @@ Deno.test("kills end: each answer is larger than the last, and fits any demand a
 function pollKilled(story: Story, oomKills: number | null): void {
   story.wait(15 * SECOND);
   const reading = story.read();
-  const points = reading.usage.points.map((one) => ({ ...one, oomKills }));
+  const instance = story.pod.containers[0]?.instance ?? "";
+  const points = reading.usage.points.map((one) => ({ ...one, instance, oomKills }));
   story.observe({ ...reading, usage: { ...reading.usage, points } });
 }
 
@@ -374,6 +375,32 @@ Deno.test("decideSize() takes the kills of another run of the container for no n
   story.wait(SECOND).restartContainer();
   for (let polls = 0; polls < 3; polls++) pollKilled(story, 7);
   assertEquals(story.requests.filter(({ changes }) => changes.includes("memory.limits")), []);
+});
+
+Deno.test("decideSize() takes a kill that the cgroup and then the pod's status show for one (L13)", () => {
+  const story = newStory({ sides: [side("memory.limits")] });
+  for (const oomKills of [0, 0]) pollKilled(story, oomKills);
+  // The status comes later than the sample.
+  const finishedAt = story.now + 15 * SECOND;
+  const id = story.pod.containers[0]?.instance ?? "";
+  pollKilled(story, 1);
+  assertEquals(limits(story), [356]);
+  story.wait(SECOND);
+  const end = { id, reason: "OOMKilled", exitCode: 137, finishedAt };
+  story.changeContainer({ runningAt: null, ready: false, terminations: [end] });
+  story.wait(SECOND).restartContainer();
+  pollKilled(story, 0);
+  assertEquals(limits(story), [356], "one answer");
+  assertEquals(story.state.containers["main"]?.endings.map((one) => [one.id, one.limitBytes]), [[id, 256 * MI]]);
+  assertEquals(story.state.containers["main"]?.reflex?.kill, id);
+});
+
+Deno.test("decideSize() takes a process killed before the container itself was killed for another kill (L13)", () => {
+  const story = newStory({ sides: [side("memory.limits")] });
+  for (const oomKills of [0, 0, 1]) pollKilled(story, oomKills);
+  story.wait(20 * SECOND);
+  killAndRestart(story);
+  assertEquals(limits(story), [356, 556]);
 });
 
 Deno.test("decideSize() tells of processes killed where it may not answer (L13)", () => {
