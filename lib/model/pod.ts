@@ -58,6 +58,8 @@ export interface PodFacts {
   /** lastTransitionTime of condition ContainersReady, while it is True. */
   readonly containersReadyAt: number | null;
   readonly containers: readonly ContainerFacts[];
+  /** Present where `kubectl debug` or the like has added a container: the pod's usage is then not that of these alone. */
+  readonly hasEphemeralContainers?: true;
   /**
    * status.resources.limits.memory (1.36 and later): the limit of the pod's own cgroup, bytes; `null` when it has none or it
    * is not reported.

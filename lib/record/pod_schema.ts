@@ -283,6 +283,7 @@ const pod = v.strictObject({
   observedGeneration: numberOrNull,
   revision: v.nullable(text),
   workload: v.exactOptional(text),
+  hasEphemeralContainers: v.exactOptional(v.literal(true)),
   labels: dictionary(text),
   optedIn: flag,
   deleting: flag,

@@ -95,9 +95,10 @@ export interface PodCpuContext extends PointContext {
  * Returns since when the container runs and no other one does, epoch ms by the node; Infinity if it does not run alone.
  * Clauses: L60.
  */
-export function findAloneSince({ containers }: PodFacts, { name, runningAt }: ContainerFacts): number {
+export function findAloneSince(pod: PodFacts, { name, runningAt }: ContainerFacts): number {
+  if (pod.hasEphemeralContainers === true) return Infinity;
   let aloneAt = runningAt ?? Infinity;
-  for (const one of containers) {
+  for (const one of pod.containers) {
     if (one.name === name) continue;
     if (one.runningAt !== null) return Infinity;
     for (const { finishedAt } of one.terminations) aloneAt = Math.max(aloneAt, finishedAt);

@@ -41,7 +41,10 @@ Deno.test("a record survives JSON, and replays to the same outcome", () => {
 });
 
 Deno.test("a record of a restart that waits has what it waits for, and replays (L70)", () => {
-  const facts = pod({ workload: "Deployment/web", containers: [container({ restartsOn: restartsOn("cpu") })] });
+  const facts = {
+    ...pod({ workload: "Deployment/web", containers: [container({ restartsOn: restartsOn("cpu") })] }),
+    hasEphemeralContainers: true as const,
+  };
   const disruption = { pods: 10, unavailable: 2, example: "web-7", budgets: [{ name: "web", allowed: 0 }] };
   const contenders = [policy({ maxUnavailable: { kind: "percent", percent: 20 } })];
   const records = recordStory({ pod: facts, contenders, load: { cpu: 90 }, surroundings: { disruption } });

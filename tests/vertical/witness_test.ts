@@ -161,6 +161,15 @@ Deno.test("decideSize() hears no pod of more containers than one that runs (L60)
   pair.poll(190, "none");
   pair.poll(190, "none");
   assertEquals(pair.poll(190, "pod").request, null);
+  const debugged = begin(
+    new Story({
+      pod: { ...pod(), hasEphemeralContainers: true },
+      contenders: [policy({ sides: SIDES, throttling: "measure" })],
+    }),
+  );
+  debugged.poll(190, "none");
+  debugged.poll(190, "none");
+  assertEquals(debugged.poll(190, "pod").request, null, "an ephemeral container may be what uses CPU");
   const ended = container({ name: "aside", runningAt: null });
   const other = begin(
     new Story({

@@ -78,6 +78,7 @@ export function parsePod(pod: Pod): PodFacts {
     readyAt: findTrueSince(conditions, "Ready"),
     containersReadyAt: findTrueSince(conditions, "ContainersReady"),
     containers: summed.containers,
+    ...((spec?.ephemeralContainers ?? []).length > 0 && { hasEphemeralContainers: true }),
     memoryLimitBytes: findMemoryLimit(pod),
     resizes: parseResizeEntries(metadata.managedFields),
   };

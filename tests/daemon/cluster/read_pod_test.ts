@@ -165,6 +165,13 @@ const FACTS: readonly [string, Parameters<typeof changed>[0], string, unknown][]
     "inProgress",
     { reason: "", message: "", since: null },
   ],
+  [
+    "a container of kubectl debug",
+    { spec: { ephemeralContainers: [{ name: "debugger-x7k2p", image: "busybox" }] } },
+    "hasEphemeralContainers",
+    true,
+  ],
+  ["an empty list of them", { spec: { ephemeralContainers: [] } }, "hasEphemeralContainers", undefined],
 ];
 for (const [sentence, parts, key, expected] of FACTS) {
   Deno.test(`readPod() reads ${sentence} as ${key} ${JSON.stringify(expected)}`, () => {
