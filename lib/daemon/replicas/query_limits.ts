@@ -137,7 +137,8 @@ function toServer(trigger: AskedTrigger): string {
 }
 
 function failUnasked(trigger: AskedTrigger): TriggerAnswer {
-  const cause = `not asked, because the last ${MAX_SLOW_IN_ROW} queries of this namespace to it got no answer in time`;
+  const asker = trigger.source.kind === "keda" ? "object" : "namespace";
+  const cause = `not asked, because the last ${MAX_SLOW_IN_ROW} queries of this ${asker} to it got no answer in time`;
   const message = `Cannot read trigger "${trigger.metricName}" from "${toOrigin(trigger)}": ${cause}; ` +
     "podfit tries one of them within 30 s";
   return { kind: "failed", message, isEmpty: false, isSlow: true };

@@ -209,9 +209,12 @@ Deno.test("an object whose scaler is slow in KEDA stops the questions of no othe
   desk.servers.set("keda/slow", { ms: Infinity, timeoutMs: 3_000 });
   desk.begin("shop", repeat(8, "keda/slow"));
   await desk.clock.advance(3_000);
-  desk.begin("shop", ["keda/slow", "keda/quick"]);
-  await desk.clock.advance(0);
+  const asked = desk.ask("shop", ["keda/slow", "keda/quick"]);
+  await desk.clock.advance(1_000);
   assertEquals([desk.countSent("keda/slow"), desk.countSent("keda/quick")], [8, 1]);
+  const [slow] = await asked;
+  const text = slow?.kind === "failed" ? slow.message : "";
+  assertStringIncludes(text, "the last 3 queries of this object to it got no answer in time");
 });
 
 Deno.test("failures that come fast, and answers between slow failures, stop no query (R50)", async () => {
