@@ -216,8 +216,8 @@ interface TriggerUsage {
   /** That of the last scaling loop, with what readings have added since. */
   now: number;
   /**
-   * Where the ratio is half of the tolerance above 1. Below it no scaling loop raises replicas: that needs a ratio above
-   * the tolerance.
+   * Where the ratio is at least half of the tolerance above 1. Below it no scaling loop raises replicas: that needs a
+   * ratio above the tolerance. 0 = not known.
    */
   readonly raise: number;
   /** Half of the way from the usage of the last scaling loop to `raise`. Less may be noise. */
@@ -246,7 +246,8 @@ export class TargetUsage {
       const ratio = report.triggers.find((one) => one.index === trigger.index)?.proposal?.ratio ?? null;
       let now = 0;
       for (const one of rates) now += sumUsage(trigger, one);
-      const raise = ratio === null ? 0 : now / ratio * (1 + tolerance / 2);
+      const most = ratio === null ? 0 : toLargestRatio(ratio, trigger);
+      const raise = most === 0 ? 0 : now / most * (1 + tolerance / 2);
       return { trigger, now, raise, growth: (now + raise) / 2 };
     });
   }
@@ -265,6 +266,11 @@ export class TargetUsage {
     }
     return result;
   }
+}
+
+/** The ratio of a utilization was cut to a whole percent. At low usage that is much: of 1.9 % half is lost. */
+function toLargestRatio(ratio: number, { target }: ResourceTrigger): number {
+  return target.kind === "Utilization" ? ratio + 1 / target.percent : ratio;
 }
 
 /** Returns nanocores or bytes of one pod: of the container that the trigger names or of all. */

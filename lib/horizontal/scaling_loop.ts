@@ -92,6 +92,15 @@ export function runScalingLoop(before: ReplicasState, facts: ScalingFacts): Repl
   return { state, write: toScaleWrite(outcome, facts), notices, report: toScalingReport(outcome, evaluation, facts) };
 }
 
+/**
+ * Returns whether the scaling loop depends on metrics. At zero and at idle replicas it rests, and outside of the bounds it
+ * writes the bound. Clauses: R32, R54.
+ */
+export function needsMetrics(state: ReplicasState, object: ScaledObject, replicas: number): boolean {
+  if (isAtIdleReplicas(state, object, replicas)) return false;
+  return replicas >= Math.max(1, object.minReplicas) && replicas <= object.maxReplicas;
+}
+
 /** At idle replicas only the activation loop decides; this loop would raise them to the minimum at once. */
 function isAtIdleReplicas({ isActive }: ReplicasState, { idleReplicas }: ScaledObject, replicas: number): boolean {
   return isActive === false && idleReplicas !== null && idleReplicas > 0 && replicas <= idleReplicas;

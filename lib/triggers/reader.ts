@@ -70,7 +70,10 @@ export function createTriggerReader(options: TriggerReaderOptions): TriggerReade
     signal.throwIfAborted();
     const fresh = new Map<number, ExternalReading>();
     for (const [index, answer] of answers) {
-      if (answer.kind === "obstructed") return answer;
+      if (answer.kind === "obstructed") {
+        forgetReadings(known);
+        return answer;
+      }
       fresh.set(index, answer);
     }
     const readings = new Map([...served, ...fresh]);
@@ -119,6 +122,13 @@ function createMemory(id: string, namespace: string, fetchCredentials: FetchCred
     polled: new Map(),
     latest: new Map(),
   };
+}
+
+/** While something is missing, no old value takes the place of an answer: each loop asks. */
+function forgetReadings(memory: ReaderMemory): void {
+  memory.last = null;
+  memory.polled = new Map();
+  memory.latest.clear();
 }
 
 function toSecond(now: number): number {

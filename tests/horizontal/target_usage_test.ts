@@ -23,7 +23,7 @@ const OTHER = ratesOf({ app: [null, 20] });
 
 /** Replicas are raised above 1.05 of the usage at the scaling loop, which was as wanted. */
 function openUsage(trigger: Partial<ResourceTrigger>, ratio: number | null = 1): TargetUsage {
-  const resource = { ...cpuTrigger(), ...trigger };
+  const resource = { ...cpuTrigger({ target: { kind: "AverageValue", milli: 100n } }), ...trigger };
   const report = scalingReport(ratio, resource);
   return new TargetUsage({ resources: [resource], rates: [APP, null, OTHER], report, tolerance: 0.1 });
 }
@@ -62,4 +62,17 @@ Deno.test("TargetUsage replaces a pod's usage, and a pod whose usage falls makes
 
 Deno.test("TargetUsage without a ratio of its trigger lets any usage raise replicas", () => {
   assertEquals(openUsage({ type: "cpu" }, null).compare(), "raises");
+});
+
+Deno.test("TargetUsage of a utilization looks at a scale-out from idle, though its percent is cut to a whole one (R7)", () => {
+  for (const idle of [0, 5, 19, 29, 50, 300, 590]) {
+    const millicores = (amount: number) => ratesOf({ app: [amount * 1e6, 0] });
+    const resource = cpuTrigger();
+    // The target is 60 % of a request of 1000m.
+    const report = scalingReport(Math.trunc(idle / 10) / 60, resource);
+    const usage = new TargetUsage({ resources: [resource], rates: [millicores(idle)], report, tolerance: 0.1 });
+    assertEquals([idle, usage.compare()], [idle, null]);
+    usage.replace(millicores(idle), millicores(661));
+    assertEquals([idle, usage.compare()], [idle, "raises"], "the HPA raises above 660m");
+  }
 });

@@ -54,7 +54,7 @@ export const NEXT_TO_KEDA: Mutations = {
     {
       breaks: "makes the record of changed triggers from the HPA of the old ones",
       in: "createKeepRecord",
-      find: "if (record !== null && isKedaPaused && record.triggers !== triggersHash) return;",
+      find: "adoption.isKedaPaused || ",
       replace: "",
       test: "triggers that change with the pause get no record of the HPA that was made for others (M4, M5)",
     },

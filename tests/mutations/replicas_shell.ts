@@ -36,9 +36,17 @@ export const REPLICAS_SHELL: Mutations = {
     {
       breaks: "looks for a tick only once usage is twice the target",
       in: "TargetUsage.constructor",
-      find: "now / ratio",
-      replace: "2 * now / ratio",
+      find: "now / most",
+      replace: "2 * now / most",
       test: "usage that raises replicas has a tick at once, and the next one comes 15 s after it (R7)",
+    },
+    {
+      breaks: "takes a utilization that was cut for exact",
+      in: "toLargestRatio",
+      find: "ratio + 1 / target.percent",
+      replace: "ratio",
+      test:
+        "TargetUsage of a utilization looks at a scale-out from idle, though its percent is cut to a whole one (R7)",
     },
     {
       breaks: "counts what a pod used before beside what it uses now",
@@ -142,6 +150,13 @@ export const REPLICAS_SHELL: Mutations = {
   ],
   R46: [
     {
+      breaks: "takes its own end for a failure of the write",
+      in: "ScaledObjectController.#write",
+      find: "if (signal.aborted && ",
+      replace: "if (false && ",
+      test: "podfit's end while a write is under way is no failure of the write (R46)",
+    },
+    {
       breaks: "has fewer replicas go before others",
       in: "writeScale",
       find: "write.replicas > write.from.replicas",
@@ -218,6 +233,21 @@ export const REPLICAS_SHELL: Mutations = {
   ],
   R57: [
     {
+      breaks: "hides that it may not read the replicas to restore",
+      in: "findRefusal",
+      find: 'blocker.reason === "Rights"',
+      replace: 'blocker.reason === "NoRecord"',
+      test:
+        "replicas that are not put back as podfit may not read them are said, and those of another autoscaler are not (R57)",
+    },
+    {
+      breaks: "waits for a target of which nothing is restored",
+      in: "findRestored",
+      find: "object?.restoresReplicas === true ? object : null",
+      replace: "object",
+      test: "an object that restores nothing does not wait for its target at its end (R57)",
+    },
+    {
       breaks: "restores what nobody has asked for",
       in: "parseRestoring",
       find: "!== true",
@@ -242,12 +272,20 @@ export const REPLICAS_SHELL: Mutations = {
     {
       breaks: "lets an object go without a word",
       in: "ScaledObjectController.#restore",
-      find: 'onUnrestored(facts, answer.kind === "dropped" ? "another writer sets them" : answer.message);',
+      find:
+        'onUnrestored(facts, answer.kind === "dropped" ? "another writer sets them, or podfit may not" : answer.message);',
       replace: "",
       test: "an object whose replicas may not be restored is let go at once, and where that may pass after 5 min (R57)",
     },
   ],
   R75: [
+    {
+      breaks: "sends what a pause has forbidden while it waited",
+      in: "writeScale",
+      find: "isUrgent });\n    // The wait for the slot can be long.\n    if (!mayWrite())",
+      replace: "isUrgent });\n    if (false)",
+      test: "write() sends nothing that is not wanted any more, nor once more after a conflict (R46, R75)",
+    },
     {
       breaks: "writes beside an HPA",
       in: "findConflict",
@@ -283,6 +321,13 @@ export const REPLICAS_SHELL: Mutations = {
     },
   ],
   R78: [
+    {
+      breaks: "lets an object whose formula fails keep a target",
+      in: "findCurrentConflict",
+      find: "one.uid !== uid && !isInvalid(one.uid)",
+      replace: "one.uid !== uid",
+      test: "an object whose formula fails keeps no other object from the target (R72, R78)",
+    },
     {
       breaks: "does not see pods in common",
       in: "findCurrentConflict",

@@ -52,6 +52,13 @@ export const REPLICAS_TICK: Mutations = {
   ],
   R32: [
     {
+      breaks: "asks for metrics at zero replicas",
+      in: "needsMetrics",
+      find: "replicas >= Math.max(1, object.minReplicas)",
+      replace: "replicas >= object.minReplicas",
+      test: "at zero replicas triggers are asked at pollingInterval, and failures count at it too (R32, R70)",
+    },
+    {
       breaks: "lifts 0 to the minimum",
       in: "computeDesiredReplicas",
       find: "if (replicas === 0) {",

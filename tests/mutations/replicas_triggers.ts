@@ -212,6 +212,13 @@ export const REPLICAS_TRIGGERS: Mutations = {
   ],
   R16: [
     {
+      breaks: "goes on with an old value while a secret is missing",
+      in: "createTriggerReader",
+      find: "forgetReadings(known);",
+      replace: "",
+      test: "while a secret is missing no cached value is scaled on (R16, R19)",
+    },
+    {
       breaks: "lets several modes exclude each other",
       in: "findMissing",
       find: "EXCLUSIVE.includes(mode)).length > 1",

@@ -108,7 +108,7 @@ export function explainWorkload(
     message: report?.message ?? "",
     need: report?.need ?? null,
     stabilized: report?.stabilized ?? null,
-    triggers: (report?.triggers ?? []).map((one) => ({
+    triggers: listTriggers(lines, report).map((one) => ({
       ...one,
       target: describeTarget(
         object?.triggers.find(({ index, kind }) =>
@@ -176,6 +176,15 @@ function findOrigin(trigger: Trigger): TriggerOrigin {
 function findReport(lines: readonly ScaledObjectLine[]): ReplicasReport | null {
   const reports = lines.flatMap(({ record: { outcome: { report } } }) => report ?? []);
   return reports.findLast(({ half }) => half === "tick") ?? reports.at(-1) ?? null;
+}
+
+/** A scaling loop that needs no metric has asked for none, and an earlier loop may have. */
+function listTriggers(lines: readonly ScaledObjectLine[], report: ReplicasReport | null): ReplicasReport["triggers"] {
+  const isAsked = ({ triggers }: ReplicasReport) =>
+    triggers.some(({ value, error, proposal }) => value !== null || error !== null || proposal !== null);
+  if (report === null || isAsked(report)) return report?.triggers ?? [];
+  const reports = lines.flatMap(({ record: { outcome: { report } } }) => report ?? []);
+  return reports.findLast(isAsked)?.triggers ?? report.triggers;
 }
 
 function findReplicas(lines: readonly ScaledObjectLine[]): number | null {

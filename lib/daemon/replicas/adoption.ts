@@ -60,17 +60,16 @@ export type KeepRecord = (
 ) => Promise<void>;
 
 /**
- * The record is that of KEDA's HPA, so it is written while there is one. KEDA does not change the HPA of a paused object,
- * so after a change of the triggers the HPA no longer fits them, and the record stays as it is. Clauses: M4, M5.
+ * The record is that of KEDA's HPA, and written before the pause: KEDA does not change the HPA of a paused object, so it may
+ * be that of other triggers, also where they changed together with the pause. Clauses: M4, M5.
  */
 export function createKeepRecord({ client, clock, onError }: RecordOptions): KeepRecord {
   return async (facts, hpas, signal) => {
     const { adoption, uid } = facts;
     const hpa = hpas.find(({ owners }) => owners.includes(uid));
-    if (adoption === null || hpa === undefined || hpa.metrics.length === 0) return;
-    const text = formatAdoptionRecord(toAdoptionRecord(hpa.metrics, adoption.triggersHash));
-    const { record, isKedaPaused, triggersHash } = adoption;
-    if (record !== null && isKedaPaused && record.triggers !== triggersHash) return;
+    if (adoption === null || adoption.isKedaPaused || hpa === undefined || hpa.metrics.length === 0) return;
+    const { record, triggersHash } = adoption;
+    const text = formatAdoptionRecord(toAdoptionRecord(hpa.metrics, triggersHash));
     if (record !== null && text === formatAdoptionRecord(record)) return;
     try {
       await patchMetadata({ client, clock }, facts, { annotations: { [KEDA_METRICS]: text } }, signal);

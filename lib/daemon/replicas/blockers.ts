@@ -48,6 +48,8 @@ export interface CheckBlockersContext {
   readonly scales: Pick<ScaleClient, "get">;
   readonly objects: ScaledObjectCache;
   readonly sets: Pick<SelectorIndex, "setsOf">;
+  /** The formula of the object fails, which only its controller has found out: it sets no replicas. */
+  readonly isInvalid: (uid: string) => boolean;
   readonly hpaPods: Pick<HpaPodSets, "refresh">;
   readonly deleteHpa: DeleteHpa;
   readonly keepRecord: KeepRecord;
@@ -64,7 +66,7 @@ export async function checkBlockers(
   context: CheckBlockersContext,
 ): Promise<BlockerCheckResult> {
   const { facts: { scaledObject, restoring, isDeleting, limited }, pods, transferredUid, signal } = request;
-  const { scales, objects, sets, hpaPods } = context;
+  const { scales, objects, hpaPods } = context;
   const object = scaledObject ?? (isDeleting ? restoring : null);
   if (object === null) return toBlockedResult({ kind: "invalid" });
   const hpas = objects.listHpasOf(object.namespace, toTargetRef(object.target));
@@ -78,7 +80,7 @@ export async function checkBlockers(
   if (reading.kind === "obstacle") return toBlockedResult(reading.blocker);
   const set = pods.follow({ selector: reading.selector, object });
   hpaPods.refresh(object.namespace);
-  const conflict = findCurrentConflict({ object, set, transferredUid }, { objects, sets });
+  const conflict = findCurrentConflict({ object, set, transferredUid }, context);
   const warnings = [...(limited ?? []), ...conflict.warnings];
   // The end of an object restores replicas only: it asks no trigger and deletes no HPA.
   const blocker = conflict.blocker ?? (isDeleting ? null : findMissingAuthentication(object, objects));
@@ -103,7 +105,7 @@ export function findCurrentConflict(
     readonly set: PodSet | null;
     readonly transferredUid: string | null;
   },
-  { objects, sets }: Pick<CheckBlockersContext, "objects" | "sets">,
+  { objects, sets, isInvalid }: Pick<CheckBlockersContext, "objects" | "sets" | "isInvalid">,
 ): Conflict {
   const { uid, namespace } = object;
   const target = toTargetRef(object.target);
@@ -111,7 +113,7 @@ export function findCurrentConflict(
     object,
     transferredUid,
     hpas: objects.listHpasOf(namespace, target),
-    scaledObjects: objects.listObjectsOf(namespace, target).filter((other) => other.uid !== uid),
+    scaledObjects: objects.listObjectsOf(namespace, target).filter((one) => one.uid !== uid && !isInvalid(one.uid)),
     overlapping() {
       const holders = new Set<string>();
       for (const pod of set?.pods.keys() ?? []) {
@@ -122,7 +124,7 @@ export function findCurrentConflict(
       return {
         hpas: known.flatMap((key) => objects.findHpa(key) ?? []).filter((hpa) => !isSameTarget(hpa, object)),
         scaledObjects: known.flatMap((key) => objects.find(key) ?? []).filter((one) =>
-          one.scaledObject !== null && !one.isDeleting
+          one.scaledObject !== null && !one.isDeleting && !isInvalid(one.uid)
         ),
       };
     },

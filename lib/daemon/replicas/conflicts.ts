@@ -132,9 +132,9 @@ export function createDeleteHpa(
       if (response.ok || response.status === 404) return null;
       throw toApiError(response, error);
     } catch (error) {
-      return `Cannot take the target over from hpa "${name}": ${
-        getErrorMessage(error)
-      }; grant delete of horizontalpodautoscalers, or delete it`;
+      const isForbidden = error instanceof ApiError && error.code === 403;
+      const advice = isForbidden ? "grant delete of horizontalpodautoscalers, or delete it" : "podfit tries again";
+      return `Cannot take the target over from hpa "${name}": ${getErrorMessage(error)}; ${advice}`;
     }
   };
 }
@@ -182,18 +182,20 @@ export async function patchMetadata(
 
 /** A merge patch replaces the list, and other controllers have finalizers in it. */
 export function createSetFinalizer(
-  { onError, ...options }: MetadataOptions & {
-    readonly onError: (facts: ScaledObjectFacts, error: unknown) => void;
+  { onAnswer, ...options }: MetadataOptions & {
+    /** `error`: `null` = done. */
+    readonly onAnswer: (facts: ScaledObjectFacts, error: unknown) => void;
   },
 ): SetFinalizer {
   return async (facts, isWanted, signal) => {
     const others = facts.finalizers.filter((one) => one !== FINALIZER);
     try {
       await patchMetadata(options, facts, { finalizers: isWanted ? [...others, FINALIZER] : others }, signal);
+      onAnswer(facts, null);
       return true;
     } catch (error) {
       // Another writer has changed the object: the controller reads its next version.
-      if (!(error instanceof ApiError) || error.code !== 409) onError(facts, error);
+      if (!(error instanceof ApiError) || error.code !== 409) onAnswer(facts, error);
       return false;
     }
   };

@@ -16,6 +16,7 @@ import { decideReplicas } from "../../horizontal/decide.ts";
 import { toTransferredNotice } from "../../horizontal/events.ts";
 import { needsTemplate } from "../../horizontal/initial_requests.ts";
 import { type PodRates, SCALING_LOOP_MS } from "../../horizontal/pod_metrics.ts";
+import { needsMetrics } from "../../horizontal/scaling_loop.ts";
 import { seedAdoptedState, seedReplicasState } from "../../horizontal/status.ts";
 import type { PodFacts } from "../../model/pod.ts";
 import type {
@@ -106,6 +107,8 @@ type LoopReadings =
   /** An authentication or a secret is missing. */
   | { readonly kind: "obstructed"; readonly message: string };
 
+const NOTHING_ASKED: LoopReadings = { kind: "gathered", triggers: new Map(), readyPods: null, isCoupled: null };
+
 interface DecisionContext {
   /** When the loop was due, or when the observation was made, epoch ms. */
   readonly now: number;
@@ -169,7 +172,7 @@ export class ScaledObjectController {
     this.#watched = facts;
     this.#replicasState = facts.adoption === null
       ? seedReplicasState(facts.status, computeWallAheadMs(parts.clock))
-      : seedAdoptedState(facts.status);
+      : seedAdoptedState(facts.status, parts.clock.steady());
     this.#earlyCheck = new EarlyScalingCheck({
       clock: parts.clock,
       computeUsage: parts.computeUsage,
@@ -366,7 +369,10 @@ export class ScaledObjectController {
     const { clock } = this.#parts;
     const { loop, at: now } = due;
     const lateMs = clock.steady() - now;
-    const readings = await this.#askTriggers(object, due, signal);
+    const isObstructed = this.#phase.kind === "Blocked" && this.#phase.by === "triggers";
+    // Only a loop that asks finds out whether what was missing has come.
+    const isAsking = loop === "poll" || isObstructed || needsMetrics(this.#replicasState, object, scale.replicas);
+    const readings = isAsking ? await this.#askTriggers(object, due, signal) : NOTHING_ASKED;
     if (readings === null || this.#hasUnseenChange()) {
       this.#schedule.requeue(due);
       return false;
@@ -377,7 +383,7 @@ export class ScaledObjectController {
     }
     const { triggers, readyPods } = readings;
     this.#hasCoupledTrigger = readings.isCoupled ?? this.#hasCoupledTrigger;
-    if (this.#phase.kind === "Blocked" && this.#phase.by === "triggers") {
+    if (isObstructed) {
       this.#enter({ kind: "Running" });
       this.#decide({ kind: "changed", scale }, { now });
       if (loop === "tick") this.#schedule.activateBy(clock.steady(), clock.steady());
@@ -470,6 +476,8 @@ export class ScaledObjectController {
       ? { kind: "held", message: held }
       : await scales.write({ namespace, target, write, mayWrite: () => this.#mayWrite(object), signal });
     if (isDeactivated && (answer.kind === "dropped" || answer.kind === "refused")) deactivations.refund(object);
+    // The write was cut off as podfit, its term or the object ends. It may have arrived, and is no failure.
+    if (signal.aborted && answer.kind === "unanswered") return answer;
     this.#decide({ kind: "answered", write, answer }, { now: clock.steady() });
     this.#earlyCheck.onAnswer(answer);
     return answer;
@@ -500,6 +508,7 @@ export class ScaledObjectController {
   async #end(signal: AbortSignal): Promise<void> {
     const { clock, dryRun, setFinalizer } = this.#parts;
     const facts = this.#facts;
+    this.#parts.deactivations.leave(facts);
     if (facts.adoption !== null) return this.#pods[Symbol.dispose]();
     const ending = this.#phase.kind === "Ending"
       ? this.#phase
@@ -516,20 +525,22 @@ export class ScaledObjectController {
   async #restore(facts: ScaledObjectFacts, startedMs: number, signal: AbortSignal): Promise<boolean> {
     const { clock, onUnrestored } = this.#parts;
     const isTimedOut = () => clock.monotonic() - startedMs >= MAX_RESTORE_MS;
-    const object = facts.scaledObject ?? facts.restoring;
+    const isRestoring = this.#replicasState.originalReplicas !== null;
+    const object = isRestoring ? findRestored(facts) : null;
     const checked = object === null ? null : await this.#checkBlockers(signal);
     const isUnread = checked?.kind === "blocked" && checked.blocker.kind === "scale";
     if (isUnread && (signal.aborted || !isTimedOut())) return false;
     const scale = checked?.kind === "clear" ? checked.scale : null;
     const { write } = this.#decide({ kind: "deleted", scale }, { now: clock.steady() });
-    if (isUnread) {
-      onUnrestored(facts, "the target's scale cannot be read");
+    const refusal = isUnread ? "the target's scale cannot be read" : findRefusal(checked);
+    if (refusal !== null) {
+      onUnrestored(facts, refusal);
       return true;
     }
     const answer = object === null ? null : await this.#write(write, object, signal);
     if (answer === null || answer.kind === "accepted") return true;
     if (signal.aborted || (isRetryable(answer) && !isTimedOut())) return false;
-    onUnrestored(facts, answer.kind === "dropped" ? "another writer sets them" : answer.message);
+    onUnrestored(facts, answer.kind === "dropped" ? "another writer sets them, or podfit may not" : answer.message);
     return true;
   }
 
@@ -554,6 +565,20 @@ function withProblems(
   { scaledObject, restoring, problems }: ScaledObjectFacts,
 ): ScaledObjectFacts {
   return { ...watched, scaledObject, restoring, problems };
+}
+
+/** Returns the object if the replicas from before podfit are put back at its end, also where it is invalid now. */
+function findRestored({ scaledObject, restoring }: ScaledObjectFacts): ScaledObject | null {
+  const object = scaledObject ?? restoring;
+  return object?.restoresReplicas === true ? object : null;
+}
+
+/** Another autoscaler of the target, or a target that is gone, needs no replicas from podfit. */
+function findRefusal(checked: BlockerCheckResult | null): string | null {
+  if (checked?.kind !== "blocked") return null;
+  const { blocker } = checked;
+  const isRefused = blocker.kind === "selector" || (blocker.kind === "check" && blocker.reason === "Rights");
+  return isRefused ? blocker.message : null;
 }
 
 function hasOriginalReplicas({ status }: ScaledObjectFacts): boolean {

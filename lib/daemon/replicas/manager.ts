@@ -5,6 +5,7 @@
 import { listHeldFields } from "../../horizontal/joint/pod_readings.ts";
 import { SCALING_LOOP_MS } from "../../horizontal/pod_metrics.ts";
 import type { ApiClient } from "../../kube/client.ts";
+import { ApiError } from "../../kube/errors.ts";
 import type { SizeInput } from "../../model/decision.ts";
 import type { PodFacts } from "../../model/pod.ts";
 import {
@@ -217,6 +218,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     }),
     objects,
     sets,
+    isInvalid: (uid) => rows.get(uid)?.controller.facts.scaledObject === null,
     hpaPods,
     deleteHpa: createDeleteHpa({ client, clock }),
     keepRecord: createKeepRecord({
@@ -227,7 +229,14 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     setFinalizer: createSetFinalizer({
       client,
       clock,
-      onError: (facts, error) => fail("Cannot change the finalizer of ScaledObject", facts, error),
+      onAnswer(facts, error) {
+        const [what, subject] = ["Cannot change the finalizer of ScaledObject", formatName(facts)];
+        if (error === null) return onTrouble({ kind: "recovered", what, subject });
+        const reason = error instanceof ApiError ? String(error.code) : "NoAnswer";
+        const fields = { error, scaledObject: subject };
+        const topic = { what, reason, subject };
+        onTrouble({ kind: "failure", level: "error", message: `${what}, retrying`, autoscaler: null, fields, topic });
+      },
     }),
     deactivations: new DeactivationLimit({
       clock,

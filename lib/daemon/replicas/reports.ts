@@ -333,7 +333,7 @@ function logAnswer({ input: { object, observation } }: ReplicasEvaluation, log: 
     why: write.message,
   };
   if (answer.kind === "accepted") return log.info("Set replicas", fields);
-  if (answer.kind === "dropped") return log.debug("Another writer has set the replicas", fields);
+  if (answer.kind === "dropped") return log.debug("Not setting replicas: something changed before the write", fields);
   if (answer.kind === "held") return log.debug("Holding a deactivation", { ...fields, why: answer.message });
   const code = answer.kind === "refused" ? answer.code : 0;
   log.warn("Cannot set replicas, trying again", { ...fields, code, error: answer.message });

@@ -159,6 +159,8 @@ async function writeScale(request: WriteRequest, options: WriteOptions): Promise
     const resource = await options.findResource(target, signal);
     if (resource.kind === "missing") return { kind: "refused", code: 404, message: resource.message };
     using _slot = await options.slots.acquire(signal, { lane: namespace, isUrgent });
+    // The wait for the slot can be long.
+    if (!mayWrite()) return refundPermit(permit);
     const scaleRequest: ScaleRequest = { ...options, ...request, resource };
     const first = await putOnce(scaleRequest, request.write, permit);
     if (first !== CONFLICT) return first;

@@ -29,7 +29,7 @@ interface LoopSchedule {
   readonly servedAt: number;
 }
 
-/** The due times of one object. The loops of a paused or invalid object are never due. Clauses: R7. */
+/** The due times of one object. The loops of a paused object, and the activation loop of an invalid one, are never due. Clauses: R7. */
 export class ReconcileSchedule {
   #activation: LoopSchedule | null = null;
   #scaling: LoopSchedule | null = null;

@@ -88,3 +88,32 @@ Deno.test("an object is kept while its replicas cannot be restored for now, and 
     assertEquals([await run.replicas(), await isGone(run)], [restored, true], String(code));
   }
 });
+
+Deno.test("replicas that are not put back as podfit may not read them are said, and those of another autoscaler are not (R57)", async () => {
+  for (const what of ["no right", "an HPA"]) {
+    await using run = await start();
+    if (what === "an HPA") await run.cluster.create(hpa("other"));
+    else {
+      const effect = { kind: "refuse", code: 403 } as const;
+      run.cluster.cluster.api.faults.add({ method: "GET", path: /\/scale$/, effect });
+    }
+    await run.advance(3);
+    await run.cluster.delete("scaledobjects/web");
+    await run.advance(20);
+    const said = run.podfit.log.filter(({ message }) => String(message).startsWith("Cannot restore replicas"));
+    assertEquals([what, await isGone(run), said.length], [what, true, what === "an HPA" ? 0 : 1]);
+  }
+});
+
+Deno.test("an object that restores nothing does not wait for its target at its end (R57)", async () => {
+  const object = scaledObject("web", [workloadTrigger("app=none")], { spec: { minReplicaCount: 1 } });
+  await using run = await ReplicasRun.start([
+    deployment("web", { containers: [{ requests: { cpu: "100m" } }], replicas: 1 }),
+    { ...object, metadata: { ...object.metadata, finalizers: ["example.com/hold"] } },
+  ]);
+  await run.advance(20);
+  run.cluster.cluster.api.faults.add({ method: "GET", path: /\/scale$/, effect: { kind: "refuse", code: 503 } });
+  await run.cluster.delete("scaledobjects/web");
+  await run.advance(330);
+  assertEquals(run.podfit.log.filter(({ level }) => level === "ERROR"), []);
+});

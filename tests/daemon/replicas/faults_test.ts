@@ -244,3 +244,133 @@ Deno.test("an activation that is refused as the API server is busy is tried agai
     assertEquals(await run.replicas(), replicas, String(code));
   }
 });
+
+Deno.test("at zero replicas triggers are asked at pollingInterval, and failures count at it too (R32, R70)", async () => {
+  for (const kind of ["value", "failed"] as const) {
+    let asked = 0;
+    const ask: AskTrigger = () => {
+      asked++;
+      const value = { kind: "value", value: 0, isEmpty: false } as const;
+      return Promise.resolve(kind === "value" ? value : { kind, message: "no", isEmpty: false, isSlow: true });
+    };
+    await using run = await ReplicasRun.start([
+      deployment("web", { ...MAIN, replicas: 0 }),
+      scaledObject("web", [prometheus()], {
+        spec: { pollingInterval: 300, fallback: { failureThreshold: 3, replicas: 6 } },
+      }),
+    ], { ask });
+    await run.advance(290);
+    assertEquals([kind, asked], [kind, 1]);
+    await run.advance(30);
+    assertEquals([kind, asked, await run.replicas()], [kind, 2, 0]);
+  }
+});
+
+Deno.test("replicas beyond the maximum are written without a question (R32)", async () => {
+  await using run = await ReplicasRun.start([
+    deployment("web", { ...MAIN, replicas: 7 }),
+    scaledObject("web", [prometheus()], { spec: { minReplicaCount: 1, maxReplicaCount: 2 } }),
+  ], { ask: giveValue(9) });
+  await run.advance(60);
+  assertEquals(await run.replicas(), 2);
+  const read = run.passes.flatMap(({ input: { observation } }) =>
+    observation.kind === "tick" ? [[observation.scale.replicas, observation.triggers.size]] : []
+  );
+  assertEquals(read.slice(0, 2), [[7, 0], [2, 1]]);
+});
+
+Deno.test("while a secret is missing no cached value is scaled on (R16, R19)", async () => {
+  let isDenied = false;
+  const ask: AskTrigger = () => {
+    const value = { kind: "value", value: 9, isEmpty: false } as const;
+    return Promise.resolve(isDenied ? { kind: "failed", message: "401", isEmpty: false } : value);
+  };
+  const trigger = {
+    ...prometheus({ serverAddress: "https://prometheus", authModes: "bearer" }),
+    useCachedMetrics: true,
+    authenticationRef: { name: "auth" },
+  };
+  await using run = await ReplicasRun.start([
+    deployment("web", { ...MAIN, replicas: 1 }),
+    {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "token", namespace: "default" },
+      data: { value: btoa("abc") },
+    },
+    {
+      apiVersion: "keda.sh/v1alpha1",
+      kind: "TriggerAuthentication",
+      metadata: { name: "auth", namespace: "default" },
+      spec: { secretTargetRef: [{ parameter: "bearerToken", name: "token", key: "value" }] },
+    },
+    scaledObject("web", [trigger], { spec: { minReplicaCount: 1, maxReplicaCount: 20 } }),
+  ], { ask });
+  await run.advance(60);
+  assertEquals(await run.replicas(), 9);
+  isDenied = true;
+  await run.cluster.delete("secrets/token");
+  await run.advance(31);
+  await run.cluster.patch("deployments/web", { spec: { replicas: 3 } });
+  const from = run.passes.length;
+  await run.advance(120);
+  assertEquals(await run.replicas(), 3);
+  const ready = run.passes.slice(from).map(({ outcome: { state } }) => state.conditions.Ready?.reason);
+  assertEquals(new Set(ready), new Set(["ScaledObjectCheckFailed"]));
+});
+
+Deno.test("an object whose formula fails keeps no other object from the target (R72, R78)", async () => {
+  const trigger = { ...workloadTrigger("app=jobs"), name: "jobs" };
+  const advanced = { scalingModifiers: { formula: "[1, 2][int(jobs) + 100]", target: "1" } };
+  await using run = await ReplicasRun.start([
+    deployment("web", { ...MAIN, replicas: 1 }),
+    deployment("jobs", { ...MAIN, replicas: 3 }),
+    scaledObject("older", [trigger], { spec: { minReplicaCount: 1, maxReplicaCount: 9, advanced } }),
+    scaledObject("younger", [trigger], { spec: { minReplicaCount: 1, maxReplicaCount: 9 } }),
+  ]);
+  await run.advance(60);
+  assertStringIncludes(await run.message("older"), "InvalidSpec");
+  assertEquals([await run.condition("younger", "Ready"), await run.replicas()], ["True ScaledObjectReady", 3]);
+});
+
+Deno.test("podfit's end while a write is under way is no failure of the write (R46)", async () => {
+  let isHeld = false;
+  const run = await ReplicasRun.start([
+    deployment("web", { ...MAIN, replicas: 0 }),
+    deployment("jobs", { ...MAIN, replicas: 0 }),
+    scaledObject("web", [workloadTrigger("app=jobs")], { spec: { pollingInterval: 5 } }),
+  ], {
+    answer(request) {
+      if (!isHeld || request.method !== "PUT" || !request.url.includes("/scale")) return null;
+      const { promise, reject } = Promise.withResolvers<Response>();
+      request.signal.addEventListener("abort", () => reject(request.signal.reason));
+      return promise;
+    },
+  });
+  await using cluster = run.cluster;
+  await run.advance(20);
+  isHeld = true;
+  await cluster.patch("deployments/jobs", { spec: { replicas: 3 } });
+  await run.advance(7);
+  assertEquals(run.passes.at(-1)?.outcome.write?.replicas, 1);
+  await run.podfit[Symbol.asyncDispose]();
+  assertEquals(await run.condition("web", "Ready"), "True ScaledObjectReady");
+  const warned = run.podfit.log.filter(({ message }) => String(message).startsWith("Cannot set replicas"));
+  assertEquals(warned, []);
+});
+
+Deno.test("a finalizer that podfit may not change is an error in the log once a minute at most (R57)", async () => {
+  await using run = await ReplicasRun.start([
+    deployment("web", { ...MAIN, replicas: 1 }),
+    scaledObject("web", [workloadTrigger("app=none")], { spec: RESTORED }),
+  ]);
+  run.cluster.cluster.api.faults.add({
+    method: "PATCH",
+    path: /scaledobjects\/web$/,
+    effect: { kind: "refuse", code: 403 },
+  });
+  await run.advance(200);
+  const said = run.podfit.log.filter(({ message }) => String(message).startsWith("Cannot change the finalizer"));
+  const errors = said.filter(({ level }) => level === "ERROR");
+  assert(said.length > 10 && errors.length > 0 && errors.length <= 4, `${errors.length} of ${said.length}`);
+});

@@ -61,7 +61,7 @@ Deno.test("usage that raises replicas has a tick at once, and the next one comes
 /** Two pods, of which "a" uses CPU. */
 function openCheck() {
   const clock = new VirtualClock();
-  const object = scaledObjectWith([cpuTrigger()]);
+  const object = scaledObjectWith([cpuTrigger({ target: { kind: "AverageValue", milli: 100n } })]);
   const all = ["a", "b"].map((uid) => pod({ uid }));
   let rates = ratesOf(0);
   const check = new EarlyScalingCheck({

@@ -230,9 +230,18 @@ Deno.test("write() sends nothing that is not wanted any more, nor once more afte
   const first = open([json(scale())]);
   assertEquals([await first.write(() => false), first.asked], [{ kind: "dropped" }, []]);
   assertEquals(first.countGivenBack(), 1, "the turn serves another write");
+  const held = Promise.withResolvers<void>();
+  const busy = open([() => held.promise.then(() => Response.json(scale()))]);
+  let isPaused = false;
+  const reads = Array.from({ length: 16 }, () => busy.read());
+  const late = busy.write(() => !isPaused);
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  isPaused = true;
+  held.resolve();
+  assertEquals([await late, (await Promise.all(reads)).length, busy.asked.length], [{ kind: "dropped" }, 16, 16]);
   let looks = 0;
   const second = open([refuse(409), json(scale({ version: "8" })), json(scale())]);
-  assertEquals([await second.write(() => looks++ === 0), second.asked.length], [{ kind: "dropped" }, 2]);
+  assertEquals([await second.write(() => looks++ < 2), second.asked.length], [{ kind: "dropped" }, 2]);
 });
 
 Deno.test("write() asks for the next permit of its namespace for more replicas, and for fewer in order of arrival (R46)", async () => {
