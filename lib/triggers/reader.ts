@@ -3,7 +3,8 @@
  * credentials. One that took a second or more to fail is not: its server has enough to do.
  *
  * Both loops share one query where they are due in the same second. A trigger with useCachedMetrics gives the scaling
- * loop the value of the last activation loop. Where polling has no effect, the activation loop takes the last value.
+ * loop the value of the last activation loop. Where polling has no effect, the activation loop takes the last value. So
+ * does each loop for a cron trigger within one minute.
  */
 import { type ExternalTrigger, isPolled, listExternalTriggers, type ScaledObject } from "../model/scaled_object.ts";
 import type { TriggerReading } from "../model/replicas_decision.ts";
@@ -135,6 +136,10 @@ function toSecond(now: number): number {
   return Math.floor(now / 1000);
 }
 
+function toMinute(now: number): number {
+  return Math.floor(now / 60_000);
+}
+
 interface ReadRequest {
   readonly object: ScaledObject;
   readonly half: TriggerLoop;
@@ -169,17 +174,20 @@ function listServed(
 }
 
 /**
- * KEDA counts each question that fails, and serves the fallback's value after some. A trigger that works is not asked for
- * an activation loop that can change no replicas. And where KEDA measures, the activation loop takes the value of the
- * scaling loop: at zero replicas that one does not run. Clauses: R8, M13.
+ * KEDA counts each question that fails, and serves the fallback's value after some. A cron schedule begins and ends at
+ * whole minutes. A trigger that works is not asked for an activation loop that can change no replicas. And where KEDA
+ * measures, the activation loop takes the value of the scaling loop: at zero replicas that one does not run.
+ * Clauses: R8, M13.
  */
 function mayKeep(
   kept: KeptReading,
   { source }: ExternalTrigger,
-  { object, half }: Pick<ReadRequest, "object" | "half">,
+  { object, half, now }: ReadRequest,
 ): boolean {
   if (source.kind === "keda" && object.fallback !== null) return true;
-  if (half !== "poll" || kept.reading.kind !== "value") return false;
+  if (kept.reading.kind !== "value") return false;
+  if (source.kind === "cron" && toMinute(kept.at) === toMinute(now)) return true;
+  if (half !== "poll") return false;
   return !isPolled(object) || (source.kind === "keda" && kept.half === "tick");
 }
 

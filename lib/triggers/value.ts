@@ -23,6 +23,8 @@ export type CountPods = (
 export interface ValueSources {
   readonly ask: AskTrigger;
   readonly countPods: CountPods;
+  /** The author of a schedule decides how long its search takes. */
+  readonly run: AnswerWork["run"];
 }
 
 interface TriggerValueOptions {
@@ -36,7 +38,7 @@ interface TriggerValueOptions {
 /** Returns the value of a trigger. Never rejects. Clauses: R11, R12, R13, R14. */
 export async function fetchTriggerValue(
   trigger: ExternalTrigger,
-  { ask, countPods }: ValueSources,
+  { ask, countPods, run }: ValueSources,
   options: TriggerValueOptions,
 ): Promise<TriggerAnswer> {
   const { source } = trigger;
@@ -44,7 +46,9 @@ export async function fetchTriggerValue(
   try {
     switch (source.kind) {
       case "cron":
-        return toValueAnswer(isWithinCron(source, { now, timezone: source.timezone }) ? source.desiredReplicas : 0);
+        return toValueAnswer(
+          await run(() => isWithinCron(source, { now, timezone: source.timezone })) ? source.desiredReplicas : 0,
+        );
       case "kubernetes-workload":
         return toValueAnswer(
           await countPods({ namespace, selector: source.selector, isByNode: source.isByNode }, signal),

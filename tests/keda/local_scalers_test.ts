@@ -6,7 +6,7 @@ import { assertEquals } from "#assert";
 import { parsePod } from "../../lib/daemon/cluster/parse_pod.ts";
 import { SelectorIndex } from "../../lib/daemon/cluster/selector_index.ts";
 import { createCountPods } from "../../lib/daemon/replicas/target_pods.ts";
-import { fetchTriggerValue } from "../../lib/triggers/value.ts";
+import { fetchTriggerValue, UNCOUNTED } from "../../lib/triggers/value.ts";
 import { accepted, assertParsed, getObject, getTrigger, type ParseCase, refused } from "./scalers.ts";
 
 /** Thursdays. */
@@ -170,7 +170,7 @@ function pod(name: string, { phase = "Running", nodeName }: PodState = {}) {
 const NOT_ASKED = () => Promise.reject(new Error("nothing is asked"));
 
 async function valueAt(metadata: ParseCase["metadata"], at: Date): Promise<number | null> {
-  const sources = { ask: NOT_ASKED, countPods: NOT_ASKED };
+  const sources = { ask: NOT_ASKED, countPods: NOT_ASKED, run: UNCOUNTED.run };
   const options = { namespace: "default", credentials: {}, now: at.getTime(), signal: new AbortController().signal };
   const answer = await fetchTriggerValue(getTrigger("cron", metadata), sources, options);
   return answer.kind === "value" ? answer.value : null;
@@ -183,7 +183,7 @@ async function countPods(
   namespace = "default",
 ) {
   const sets = new SelectorIndex({ listPods: (of) => pods.filter((one) => one.namespace === of) });
-  const sources = { ask: NOT_ASKED, countPods: createCountPods(sets) };
+  const sources = { ask: NOT_ASKED, countPods: createCountPods(sets), run: UNCOUNTED.run };
   const options = { namespace, credentials: {}, now: 0, signal: new AbortController().signal };
   const answer = await fetchTriggerValue(getTrigger("kubernetes-workload", metadata), sources, options);
   return answer.kind === "value" ? answer.value : null;

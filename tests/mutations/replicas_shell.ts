@@ -79,6 +79,13 @@ export const REPLICAS_SHELL: Mutations = {
       test: "where polling has no effect each source is asked once in 15 s, and the status is as fresh as it was (R8)",
     },
     {
+      breaks: "keeps the value of a cron trigger over the end of the minute",
+      in: "mayKeep",
+      find: "toMinute(kept.at) === toMinute(now)",
+      replace: "true",
+      test: "read() searches a cron schedule in its turn, and within a minute at most once in 15 s (R8, R50)",
+    },
+    {
       breaks: "asks triggers by when a half begins, so that no two share a question",
       in: "ScaledObjectController.#fetchReadings",
       find: "{ now: at + computeWallAheadMs(this.#parts.clock), signal }",
@@ -204,7 +211,7 @@ export const REPLICAS_SHELL: Mutations = {
     },
     {
       breaks: "counts the time of no answer",
-      in: "createQueryLimits",
+      in: "createRunPaid",
       find: "{ ms: clock.monotonic() - startedMs }",
       replace: "{ ms: 0 * startedMs }",
       test: "a namespace whose answers take more time than its budget is asked later, and no other (R50)",

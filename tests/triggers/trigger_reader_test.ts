@@ -8,7 +8,7 @@ import {
   type TriggerLoop,
   type TriggerReaderOptions,
 } from "../../lib/triggers/reader.ts";
-import type { AskTrigger, TriggerAnswer } from "../../lib/triggers/value.ts";
+import { type AskTrigger, type TriggerAnswer, UNCOUNTED } from "../../lib/triggers/value.ts";
 import { type CronSchedule, parseCron } from "../../lib/units/cron.ts";
 import { apiSource, externalTrigger, prometheusSource, scaledObjectWith } from "../support/triggers.ts";
 
@@ -328,6 +328,20 @@ Deno.test("read() computes cron triggers at the time that the half was due, in t
   assertEquals(await read([cron], "poll", 30 * 60_000), { 0: 0 });
 });
 
+Deno.test("read() searches a cron schedule in its turn, and within a minute at most once in 15 s (R8, R50)", async () => {
+  const times = { start: schedule("0 12 * * *"), end: schedule("30 12 * * *") };
+  const cron = externalTrigger({ kind: "cron", timezone: "Europe/Berlin", desiredReplicas: 7, ...times });
+  let searched = 0;
+  const { read } = world({ run: (job) => (searched++, UNCOUNTED.run(job)) });
+  const half = (name: TriggerLoop, ms: number) => read([cron], name, ms, { minReplicas: 0 });
+  assertEquals(await half("poll", -2_000), { 0: 0 });
+  assertEquals(await half("poll", -1), { 0: "0 again" });
+  assertEquals(await half("tick", 0), { 0: 7 }, "another minute");
+  for (const ms of [1_000, 2_000, 14_999]) assertEquals(await half("poll", ms), { 0: "7 again" });
+  assertEquals(await half("poll", 15_000), { 0: 7 });
+  assertEquals(searched, 3);
+});
+
 Deno.test("read() makes a failed reading of a zone that this runtime does not know (R11)", async () => {
   const times = { start: schedule("0 12 * * *"), end: schedule("30 12 * * *") };
   const cron = externalTrigger({ kind: "cron", timezone: "Nowhere/Land", desiredReplicas: 7, ...times });
@@ -406,6 +420,7 @@ function world(own: Partial<TriggerReaderOptions>) {
     clock: new VirtualClock(),
     ask: () => Promise.reject(new Error("not to be asked")),
     countPods: () => 0,
+    run: UNCOUNTED.run,
     fetchCredentials: () => Promise.resolve(credentials("t")),
     ...own,
   });

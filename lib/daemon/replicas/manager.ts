@@ -58,7 +58,7 @@ import {
   ReplicasSweep,
   type ScaledObjectSnapshot,
 } from "./reports.ts";
-import { createQueryLimits, TRIGGER_BUDGET } from "./query_limits.ts";
+import { createQueryLimits, createRunPaid, TRIGGER_BUDGET } from "./query_limits.ts";
 import { createFindPlural, createScaleClient, createWatchedScales, REQUEST_TIMEOUT_MS } from "./scale_client.ts";
 import { createComputeUsage, createCountPods, createGetWorkloadPod, MeteredPods, TargetPods } from "./target_pods.ts";
 import { createTemplates } from "./templates.ts";
@@ -283,6 +283,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     budget,
     onWaited: metrics.replicas.waited,
   });
+  const runPaid = createRunPaid({ clock, compute, budget });
   const getStartDelay = createStartDelays(clock);
   const tasks = new TaskSet({
     clock,
@@ -308,6 +309,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
       ask: (trigger, asked) =>
         ask(trigger, pods.set !== null && asksForPods(trigger) ? { ...asked, pods: toListedPods(pods.set) } : asked),
       countPods,
+      run: runPaid(facts.namespace),
       fetchCredentials: async (wanted, signal) => {
         using _slot = await fetches.acquire(signal, { lane: wanted.namespace });
         return await fetchCredentials(wanted, signal);

@@ -15,7 +15,7 @@ import type { Clock } from "../../runtime/clock.ts";
 import type { RunQueued } from "../../runtime/event_loop.ts";
 import { Semaphore } from "../../runtime/limits.ts";
 import { SLOW_MS } from "../../triggers/reader.ts";
-import type { AskedSource, AskTrigger, TriggerAnswer } from "../../triggers/value.ts";
+import type { AnswerWork, AskedSource, AskTrigger, TriggerAnswer } from "../../triggers/value.ts";
 
 interface QueryLimitsOptions {
   readonly ask: AskTrigger;
@@ -50,6 +50,21 @@ const MAX_SLOW = 64;
 /** For one object: an object with many triggers must not block the others. */
 const MAX_PER_OBJECT = 8;
 
+/** Returns a function that runs the namespace's jobs when it is their turn, and counts their time. Clauses: R50. */
+export function createRunPaid(
+  { clock, compute, budget }: Pick<QueryLimitsOptions, "clock" | "compute" | "budget">,
+): (namespace: string) => AnswerWork["run"] {
+  return (namespace) => (job) =>
+    compute(() => {
+      const startedMs = clock.monotonic();
+      try {
+        return job();
+      } finally {
+        budget.spend(namespace, { ms: clock.monotonic() - startedMs });
+      }
+    }, namespace);
+}
+
 /**
  * Returns a function that gives each object its own `ask`, which waits for its turn. It rejects with the signal's
  * reason only. Clauses: R50.
@@ -59,6 +74,7 @@ export function createQueryLimits(options: QueryLimitsOptions): (namespace: stri
   const places = new Semaphore(MAX_CONCURRENT, { isShared: true });
   const slowPlaces = new Semaphore(MAX_SLOW, { isShared: true });
   const servers = new ServerBreakers(options);
+  const runPaid = createRunPaid(options);
 
   async function askInTurn(
     trigger: AskedTrigger,
@@ -73,7 +89,7 @@ export function createQueryLimits(options: QueryLimitsOptions): (namespace: stri
     if (server === null) return failUnasked(trigger);
     using _slow = moveWhenSlow(place, namespace);
     const work = {
-      run: <T>(job: () => T) => compute(() => countTime(job, namespace), namespace),
+      run: runPaid(namespace),
       countBytes: (bytes: number) => budget.spend(namespace, { bytes }),
     };
     budget.spend(namespace, { ms: REQUEST_MS });
@@ -84,15 +100,6 @@ export function createQueryLimits(options: QueryLimitsOptions): (namespace: stri
     const isSlow = answer.kind === "failed" && clock.monotonic() - sentMs >= SLOW_MS;
     server.report(isSlow);
     return isSlow ? { ...answer, isSlow } : answer;
-  }
-
-  function countTime<T>(job: () => T, namespace: string): T {
-    const startedMs = clock.monotonic();
-    try {
-      return job();
-    } finally {
-      budget.spend(namespace, { ms: clock.monotonic() - startedMs });
-    }
   }
 
   /** Gives the place to another query as soon as the query is slow, if the namespace may have another slow one. */

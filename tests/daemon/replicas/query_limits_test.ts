@@ -3,8 +3,8 @@
  * triggers and no others.
  * Clauses: R15, R50.
  */
-import { assert, assertEquals, assertStringIncludes } from "#assert";
-import { createQueryLimits } from "../../../lib/daemon/replicas/query_limits.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "#assert";
+import { createQueryLimits, createRunPaid } from "../../../lib/daemon/replicas/query_limits.ts";
 import { type BudgetLimits, WorkBudget } from "../../../lib/runtime/budget.ts";
 import type { Clock } from "../../../lib/runtime/clock.ts";
 import { getComputeQueue } from "../../../lib/runtime/event_loop.ts";
@@ -33,6 +33,7 @@ class Desk {
   readonly most = { ofAll: 0, byNamespace: new Map<string, number>() };
   readonly ending = new AbortController();
   readonly budget: WorkBudget;
+  readonly runPaid: (namespace: string) => AnswerWork["run"];
   readonly #limits: (namespace: string) => AskTrigger;
   #open = 0;
   #workedMs = 0;
@@ -47,12 +48,12 @@ class Desk {
       sleep: (ms, signal) => clock.sleep(ms, signal),
     };
     this.budget = new WorkBudget(working, limits);
+    const shared = { clock: working, compute: getComputeQueue(working), budget: this.budget };
+    this.runPaid = createRunPaid(shared);
     this.#limits = createQueryLimits({
+      ...shared,
       ask: this.#ask,
-      clock: working,
       random: () => 1,
-      compute: getComputeQueue(working),
-      budget: this.budget,
       onWaited: (namespace, seconds) => this.waited.push(`${namespace} ${seconds}`),
     });
   }
@@ -255,6 +256,30 @@ Deno.test("a namespace whose answers take more time than its budget is asked lat
   assertEquals(desk.countSent("large"), 8);
   await desk.clock.advance(60_000);
   assertEquals(desk.budget.isDelayed("hostile"), false);
+});
+
+Deno.test("jobs of a namespace take turns with those of others, and it pays also for one that throws (R50)", async () => {
+  const desk = new Desk({ msPerSecond: 100, burstMs: 500, bytesPerSecond: 1e9, burstBytes: 1e9 });
+  const done: string[] = [];
+  const add = (namespace: string, ms: number) =>
+    desk.runPaid(namespace)(() => {
+      desk.work(ms);
+      done.push(namespace);
+      if (ms > 100) throw new Error("no such zone");
+    });
+  const jobs = [...repeat(4, "hostile"), "victim"].map((namespace) => add(namespace, 100));
+  await desk.clock.advance(10);
+  await Promise.all(jobs);
+  assertEquals(done, ["hostile", "hostile", "victim", "hostile", "hostile"]);
+  const failing = assertRejects(() => add("hostile", 1_000), Error, "no such zone");
+  await desk.clock.advance(10);
+  await failing;
+  desk.begin("hostile", ["late"]);
+  desk.begin("victim", ["good"]);
+  await desk.clock.advance(100);
+  assertEquals(desk.sent.map(({ host }) => host), ["good"]);
+  await desk.clock.advance(10_000);
+  assertEquals(desk.countSent("late"), 1);
 });
 
 Deno.test("a namespace whose answers have more bytes than its budget is asked later (R15)", async () => {

@@ -9,7 +9,7 @@ import { NEW_REPLICAS_STATE } from "../../../lib/model/replicas_state.ts";
 import { type KedaSource, listExternalTriggers, type MetricSource } from "../../../lib/model/scaled_object.ts";
 import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";
 import { createTriggerReader } from "../../../lib/triggers/reader.ts";
-import type { AskTrigger } from "../../../lib/triggers/value.ts";
+import { type AskTrigger, UNCOUNTED } from "../../../lib/triggers/value.ts";
 import { formatProblems } from "../../../lib/model/reasons.ts";
 import type { Selector } from "../../../lib/units/selector.ts";
 import { type AskedMetric, askedOf, type CourseTick, targetOf } from "./course.ts";
@@ -32,6 +32,7 @@ export async function proposeAsked(metric: AskedMetric, input: MetricInput): Pro
     ask: (trigger, asked) =>
       ask(trigger, metric.type === "Pods" ? { ...asked, pods: { selector: SELECTOR, pods } } : asked),
     countPods: () => 0,
+    run: UNCOUNTED.run,
     fetchCredentials: () => Promise.reject(new Error("no trigger has credentials")),
   });
   const read = await reader.read(object, "tick", { now, signal: new AbortController().signal });
