@@ -20,11 +20,19 @@ export function measureJson(value: unknown, max = Infinity): number {
     const one = left.pop();
     if (typeof one === "string") bytes += one.length + 2;
     else if (typeof one !== "object" || one === null) bytes += 6;
-    else {
+    else if (Array.isArray(one)) {
       bytes += 2;
-      for (const [key, entry] of Object.entries(one)) {
-        bytes += (Array.isArray(one) ? 0 : key.length + 3) + 1;
+      for (const entry of one) {
+        bytes += 1;
         left.push(entry);
+        if (bytes > max) break;
+      }
+    } else {
+      bytes += 2;
+      // Object.entries() would read all values first.
+      for (const key in one) {
+        bytes += key.length + 4;
+        left.push((one as Readonly<Record<string, unknown>>)[key]);
         if (bytes > max) break;
       }
     }

@@ -1,5 +1,5 @@
-import { assertEquals } from "#assert";
-import { isRecord, joinPath, quote } from "../../lib/units/untrusted.ts";
+import { assert, assertEquals } from "#assert";
+import { isRecord, joinPath, measureJson, quote } from "../../lib/units/untrusted.ts";
 
 Deno.test("quote() shows any value on one short line", () => {
   const shown: readonly [unknown, string][] = [
@@ -19,6 +19,21 @@ Deno.test("quote() shows any value on one short line", () => {
     [Symbol("x"), "symbol"],
   ];
   for (const [value, text] of shown) assertEquals(quote(value), text);
+});
+
+Deno.test("measureJson() gives about the length of the text, and stops where the maximum is passed", () => {
+  assertEquals(measureJson({ a: ["bc", 1, null, { d: true }], e: {} }), 49);
+  for (const max of [100, 1_000]) {
+    for (const value of [new Array(10_000).fill(1), Object.fromEntries(new Array(10_000).fill(1).entries())]) {
+      let reads = 0;
+      const counted = new Proxy<object>(value, {
+        get: (target, key) => (reads++, Reflect.get(target, key)),
+      });
+      const bytes = measureJson(counted, max);
+      assert(bytes > max && bytes < max + 10, `${bytes}`);
+      assert(reads <= 2 * max + 10, `${reads} reads`);
+    }
+  }
 });
 
 Deno.test("isRecord() holds for objects only", () => {
