@@ -56,18 +56,22 @@ export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
   const failing = new Set<string>();
   const compute = getComputeQueue(clock);
 
-  /** By `namespace/name`, over all nodes. */
-  function listWanted(): ReadonlySet<string> {
-    const wanted = new Set<string>();
-    for (const watch of watches) for (const pod of watch.pods()) wanted.add(toKey(pod));
-    return wanted;
+  let wanted: WantedPods | null = null;
+
+  /** All namespaces are asked at the same moments, and a list of all pods for each of them would be much work. */
+  function getWanted(): WantedPods["names"] {
+    const nowMs = clock.monotonic();
+    if (wanted === null || nowMs >= wanted.untilMs) {
+      wanted = { names: groupNames(watches), untilMs: nowMs + WANTED_MS };
+    }
+    return wanted.names;
   }
 
   /** Callers within SHARED_MS of a request share its answer, whatever it was. */
   async function ask(part: Part): Promise<CacheableAnswer<PodMetricsAnswer>> {
     const askedAtMs = clock.monotonic();
-    const wanted = listWanted();
-    const isWanted = (namespace: string, name: string) => wanted.has(toKey({ namespace, name }));
+    const names = getWanted();
+    const isWanted = (namespace: string, name: string) => names.get(namespace)?.has(name) === true;
     const value = await fetchPodMetrics(part, { ...options, isWanted, signal: ending.signal });
     if (part.namespace !== null) note(part.namespace, value);
     return { value, keepMs: askedAtMs + SHARED_MS - clock.monotonic() };
@@ -126,6 +130,27 @@ export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
 const RESOLUTION_MS = 15_000;
 
 const SOURCE = "metrics.k8s.io";
+
+/** Longer than the first questions of one moment take. */
+const WANTED_MS = 1_000;
+
+interface WantedPods {
+  /** Of all nodes, by namespace. */
+  readonly names: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly untilMs: number;
+}
+
+function groupNames(watches: Iterable<WatchUsageOptions>): WantedPods["names"] {
+  const names = new Map<string, Set<string>>();
+  for (const watch of watches) {
+    for (const { namespace, name } of watch.pods()) {
+      const group = names.get(namespace);
+      if (group === undefined) names.set(namespace, new Set([name]));
+      else group.add(name);
+    }
+  }
+  return names;
+}
 
 function toKey({ namespace, name }: Pick<UsagePod, "namespace" | "name">): string {
   return `${namespace}/${name}`;

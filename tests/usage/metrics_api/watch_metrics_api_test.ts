@@ -109,6 +109,23 @@ Deno.test("of some namespaces each is listed by itself, of one node those that i
   }
 });
 
+Deno.test("the pods of all nodes are gone through once for all namespaces, and anew fifteen seconds later (C54)", async () => {
+  const namespaces = ["a", "b", "c", "d"];
+  const items = namespaces.map((namespace) => item(`web-${namespace}`, { namespace }));
+  await using run = start({ scope: { ...ALL, namespaces }, answer: () => Response.json({ items }) });
+  const pods = [pod("web-a", "a"), pod("web-b", "b")];
+  run.watch("n1", { pods });
+  run.watch("n2", { pods: [pod("web-c", "c"), pod("web-d", "d")] });
+  await run.clock.advance(15_000);
+  assertEquals(run.asked.length, 4);
+  // Each node's own reading goes through its pods too.
+  assertEquals(run.goneThrough(), 2 + 2);
+  pods.push(pod("web-c", "c"));
+  await run.clock.advance(15_000);
+  assertEquals(run.goneThrough(), 2 * (2 + 2));
+  assertEquals(run.readings.map((one) => one.kind === "usage" && one.pods.size), [2, 2, 3, 2]);
+});
+
 Deno.test("a sidecar gets its own pod, which is missing while it is young (C54)", async () => {
   let isThere = false;
   await using run = start({
@@ -248,6 +265,7 @@ function start(
   const asked: string[] = [];
   const readings: Reading[] = [];
   const watches: Promise<void>[] = [];
+  let goneThrough = 0;
   const transport: Transport = (request) => {
     const path = new URL(request.url).pathname;
     asked.push(path);
@@ -260,13 +278,19 @@ function start(
   const source = openMetricsApi({ server, clock, scope, random: () => 0.5, ...options });
   async function read(name: string, pods: readonly UsagePod[], intervalMs: number): Promise<void> {
     const node = { name, getAddress: () => ({ addresses: null, port: 0, maxPods: null }) };
-    const watch = { interval: () => intervalMs, isTracked: () => true, pods: () => pods, signal: ending.signal };
+    const watch = {
+      interval: () => intervalMs,
+      isTracked: () => true,
+      pods: () => (goneThrough++, pods),
+      signal: ending.signal,
+    };
     for await (const reading of source.watchUsage(node, watch)) readings.push(reading);
   }
   return {
     clock,
     asked,
     readings,
+    goneThrough: () => goneThrough,
     watch(name: string, { pods = [], intervalMs = 15_000 }: { pods?: readonly UsagePod[]; intervalMs?: number } = {}) {
       watches.push(read(name, pods, intervalMs));
     },
