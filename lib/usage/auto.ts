@@ -24,6 +24,11 @@ export function createAutoSource(better: NamedSource, other: NamedSource, option
     let trial: SourceReader | null = null;
     // Why the idle source is not better.
     let elsewhere: string | null = null;
+    // A reader that is closed must not keep the place of the one that serves.
+    watch.onShorterInterval?.(() => {
+      serving.readSooner();
+      trial?.readSooner();
+    });
 
     const mark = (reading: Reading): Reading => {
       const { source } = serving;
@@ -119,6 +124,8 @@ interface NextReading {
 /** Reads until it is closed, or the watch ends. */
 class SourceReader {
   readonly source: SourceOfNode;
+  /** Called when the interval may have become shorter. */
+  readSooner = () => {};
   readonly #ending = new AbortController();
   readonly #readings: AsyncIterator<Reading>;
   #next: Promise<NextReading> | null = null;
@@ -129,7 +136,8 @@ class SourceReader {
   constructor(source: SourceOfNode, node: UsageNode, watch: WatchUsageOptions) {
     this.source = source;
     const signal = AbortSignal.any([watch.signal, this.#ending.signal]);
-    this.#readings = source.watchUsage(node, { ...watch, signal })[Symbol.asyncIterator]();
+    const onShorterInterval = (call: () => void) => this.readSooner = call;
+    this.#readings = source.watchUsage(node, { ...watch, onShorterInterval, signal })[Symbol.asyncIterator]();
   }
 
   /** Failures in a row. A failure that needs an operator counts as many. */

@@ -138,6 +138,35 @@ Deno.test("when what stands in fails too, the better source is tried each 15 s, 
   assertEquals(run.readings[index]?.served?.source, "better");
 });
 
+Deno.test("an interval that becomes shorter counts at once for the source that serves, also after a try of the other (C54)", async () => {
+  let intervalMs = 15_000;
+  await using run = start({ better: () => "tls", interval: () => intervalMs });
+  await run.clock.advance(4 * MINUTE);
+  assert(run.reads.better > 2, "it was tried and closed");
+  const [since, last = 0] = [run.clock.monotonic(), run.readAt.other.at(-1)];
+  await run.clock.advance(last + 6_000 - since);
+  intervalMs = 5_000;
+  run.readSooner();
+  await run.clock.advance(0);
+  assertEquals(run.readAt.other.at(-1), last + 6_000);
+});
+
+Deno.test("an interval that becomes shorter counts at once for a source that is tried (C54)", async () => {
+  let intervalMs = 15_000;
+  let isDown = true;
+  await using run = start({ better: () => isDown ? "tls" : "ok", interval: () => intervalMs });
+  await run.clock.advance(2 * MINUTE);
+  isDown = false;
+  while (run.readings.at(-1)?.served?.source === "other" && run.reads.better < 4) await run.clock.advance(1_000);
+  const reads = run.reads.better;
+  await run.clock.advance(5_000);
+  assertEquals(run.reads.better, reads);
+  intervalMs = 5_000;
+  run.readSooner();
+  await run.clock.advance(0);
+  assertEquals(run.reads.better, reads + 1);
+});
+
 Deno.test("each node is judged by itself", async () => {
   await using run = start({ better: (_, node) => node === "n1" ? "tls" : "ok" }, ["n1", "n2"]);
   await run.clock.advance(2 * MINUTE);
@@ -185,10 +214,11 @@ type Tell = (clock: VirtualClock, node: string) => Told;
 const USAGE: PodUsage = { usageBytes: null, points: [] };
 
 function start(
-  { better = () => "ok", other = () => "ok", pods = [POD] }: {
+  { better = () => "ok", other = () => "ok", pods = [POD], interval = () => 15_000 }: {
     readonly better?: Tell;
     readonly other?: Tell;
     readonly pods?: readonly UsagePod[];
+    readonly interval?: () => number;
   },
   nodes: readonly string[] = ["n1"],
 ) {
@@ -198,6 +228,7 @@ function start(
   const reads = { better: 0, other: 0 };
   const readAt: Readonly<Record<keyof typeof reads, number[]>> = { better: [], other: [] };
   let open = 0;
+  let readSooner = () => {};
 
   function watch(name: keyof typeof reads, tell: Tell): WatchUsage {
     return async function* ({ name: node }, options) {
@@ -227,7 +258,13 @@ function start(
   );
   const ended = nodes.map(async (name) => {
     const node = { name, getAddress: () => ({ addresses: null, port: 0, maxPods: null }) };
-    const options = { interval: () => 15_000, isTracked: () => true, pods: () => pods, signal: ending.signal };
+    const options = {
+      interval,
+      onShorterInterval: (call: () => void) => readSooner = call,
+      isTracked: () => true,
+      pods: () => pods,
+      signal: ending.signal,
+    };
     for await (const reading of watchUsage(node, options)) readings.push(reading);
   });
   const sources = () => readings.map(({ served }) => served?.source);
@@ -236,6 +273,7 @@ function start(
     readings,
     reads,
     readAt,
+    readSooner: () => readSooner(),
     open: () => open,
     switches: () => sources().filter((one, index, all) => index > 0 && one !== all[index - 1]).length,
     /** `better x3, other x2` */
