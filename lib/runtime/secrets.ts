@@ -18,12 +18,13 @@ export function keepSecret(secret: string): void {
     if (SECRETS.size <= MAX_SECRETS) break;
     SECRETS.delete(oldest);
   }
+  longestFirst = [...SECRETS].sort((a, b) => b.length - a.length);
 }
 
 /** Returns the text with `***` in place of each secret that was kept. */
 export function redact(text: string): string {
   let rest = text;
-  for (const secret of SECRETS) rest = rest.replaceAll(secret, "***");
+  for (const secret of longestFirst) rest = rest.replaceAll(secret, "***");
   return rest;
 }
 
@@ -34,3 +35,6 @@ const MAX_SECRETS = 64;
 
 /** The latest last. */
 const SECRETS = new Set<string>();
+
+/** One secret may be a part of another, whose rest would be shown. */
+let longestFirst: readonly string[] = [];

@@ -10,6 +10,14 @@ Deno.test("redact() replaces every secret that was kept, wherever it stands", ()
   assertEquals(redact("nothing to hide"), "nothing to hide");
 });
 
+Deno.test("redact() leaves no part of a secret that begins or ends with another one, whichever was kept first", () => {
+  for (const secret of ["passw0rd1", "passw0rd1-of-the-API", "t0ken-of-the-node", "node's t0ken-of-the-node"]) {
+    keepSecret(secret);
+  }
+  assertEquals(redact("it is passw0rd1-of-the-API, was passw0rd1"), "it is ***, was ***");
+  assertEquals(redact("node's t0ken-of-the-node or t0ken-of-the-node"), "*** or ***");
+});
+
 Deno.test("keepSecret() passes over what is too short to be one, as the words of a line would be lost with it", () => {
   keepSecret("");
   keepSecret("t");
