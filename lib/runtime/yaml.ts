@@ -19,7 +19,7 @@ import {
 } from "yaml";
 
 /**
- * Parses one YAML document. Throws SyntaxError, which names line and column and never quotes the text, as that may be
+ * Parses one YAML document; empty ones may follow. Throws SyntaxError, which names line and column and never quotes the text, as that may be
  * a secret.
  */
 export function parse(content: string): unknown {
@@ -87,9 +87,10 @@ const MAX_DEPTH = 100;
 
 const MAX_ALIASES = 100;
 
-function takeOne([first, second]: readonly unknown[]): unknown {
-  if (second !== undefined) throw new SyntaxError("more than one document");
-  return first ?? null;
+/** A marker at the end of a file begins a document that is empty. */
+function takeOne([first = null, ...rest]: readonly unknown[]): unknown {
+  if (rest.some((one) => one !== null)) throw new SyntaxError("more than one document");
+  return first;
 }
 
 function parseDocuments(content: string, { maxMarks, isPlain }: Rules): unknown[] {

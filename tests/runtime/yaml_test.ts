@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "#assert";
-import { parse, parseAll, stringify } from "../../lib/runtime/yaml.ts";
+import { parse, parseAll, parsePlain, stringify } from "../../lib/runtime/yaml.ts";
 import { findExcess } from "../../lib/runtime/yaml.ts";
 
 Deno.test("parseBody() reads a document and says where it is broken", () => {
@@ -15,6 +15,13 @@ Deno.test("parseBody() reads merged fields, empty documents and text that looks 
   assertEquals(parse("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}"), { a: { x: 1, y: 2 }, b: { x: 1, y: 3 } });
   assertEquals([parse(""), parse("# nothing"), parseAll("")], [null, null, []]);
   assertEquals(parse("2026-11-22"), "2026-11-22");
+});
+
+Deno.test("parse() and parsePlain() read a document that a marker ends, with or without comments behind it", () => {
+  for (const end of ["---\n", "---", "---\n# end\n", "...\n", "---\n---\n"]) {
+    assertEquals([parse(`a: 1\n${end}`), parsePlain(`a: 1\n${end}`)], [{ a: 1 }, { a: 1 }], end);
+  }
+  assertThrows(() => parse("a: 1\n---\n---\nb: 1"), SyntaxError, "more than one document");
 });
 
 const broken: readonly [sentence: string, text: string, why: string][] = [
