@@ -84,6 +84,7 @@ const GARBAGE: Record<string, Record<string, unknown>> = {
   "a time that is a number": { cpu: { ...CPU, time: 1 } },
   "a time that is no date": { cpu: { ...CPU, time: "2026-13-45T99:00:00Z" } },
   "a time in words": { cpu: { ...CPU, time: "20 November 2026 11:58:35" } },
+  "a time without a zone": { cpu: { ...CPU, time: "2026-11-20T11:58:35.0" } },
   "a time before 1970": { cpu: { ...CPU, time: "1900-11-20T11:58:35Z" } },
   "a time in the far future": { cpu: { ...CPU, time: "2999-11-20T11:58:35Z" } },
   "no counter": { cpu: { ...CPU, usageCoreNanoSeconds: undefined } },

@@ -340,7 +340,7 @@ const time = fc.oneof(
     part(61),
   )
     .chain(([year, month, day, hour, minute, second]) =>
-      fc.constantFrom("Z", "", "z", ".5Z", "+01:00", "-00:00", " Z", "Z(x)").map((zone) =>
+      fc.constantFrom("Z", "", "z", ".5Z", ".5", "+01:00", "-00:00", " Z", "Z(x)").map((zone) =>
         `${year}-${two(month)}-${two(day)}T${two(hour)}:${two(minute)}:${two(second)}${zone}`
       )
     ),

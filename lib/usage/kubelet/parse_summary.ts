@@ -4,6 +4,7 @@
  * https://docs.kernel.org/accounting/psi.html
  */
 import type { PodCpu, PodUsage, PodUsages, Point, Pressure, PsiHint, UsageRows } from "../../api/usage.ts";
+import { parseTime } from "../../units/time.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import { NS_PER_UNIT } from "../../units/usage_rows.ts";
 import { type Projection, projectJson, recordShape, type Shape } from "../json/projection.ts";
@@ -248,11 +249,10 @@ function memoTime(): PointContext["parseTime"] {
   };
 }
 
-/** Kubernetes writes RFC 3339 only; Date.parse alone would also take "1" and "May 5". */
+/** Go's zero time means that there is none. */
 export function toTime(value: unknown): number | null {
-  if (typeof value !== "string" || value.length < 20 || value.length > 40 || value[10] !== "T") return null;
-  const at = Date.parse(value);
-  return at > 0 ? at : null;
+  const at = parseTime(value);
+  return at !== null && at > 0 ? at : null;
 }
 
 /** isSafeInteger does not fit: a real counter passes 2^53. */
