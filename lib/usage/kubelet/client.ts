@@ -1,7 +1,8 @@
 /**
- * At which address is a kubelet asked, and over which connection? Only an IP address of the node is dialed.
+ * At which address is a kubelet asked, and over which connection?
  *
- * The node's status is not trusted, because podfit sends a credential there.
+ * The node's status is not trusted, because podfit sends a credential there. So only an IP address is dialed, and none
+ * that cannot be a node's. A name is dialed only if the operator allows its type. What it resolves to is not checked.
  */
 import type { ClientCertificate } from "../../kube/config/credential.ts";
 import { oneLine } from "../../kube/errors.ts";
@@ -131,7 +132,7 @@ export function toKubeletOrigin(
 
 /** Which certificates of kubelets are accepted. */
 interface KubeletClientOptions {
-  /** Resolves to the trusted certificates, PEM; the same array as long as they are the same. */
+  /** Returns the trusted certificates, PEM; the same array as long as they are the same. */
   readonly getCaCerts: () => readonly string[];
   readonly insecureTls: boolean;
   readonly clock: Pick<Clock, "monotonic" | "sleep">;
