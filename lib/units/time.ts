@@ -8,8 +8,8 @@ import { type Parsed, quote } from "./untrusted.ts";
 type ParsedDuration = Parsed<{ ms: number }>;
 
 /**
- * Parses any value and never throws. Rounds up to milliseconds, so a duration above zero never becomes zero. Stricter
- * than Go: a bare "0" is refused, because it has no unit.
+ * Parses any value and never throws. Rounds up to milliseconds, so a duration of 1 ns or more never becomes zero; as in
+ * Go, less than that is cut. Stricter than Go: a bare "0" is refused, because it has no unit.
  * https://pkg.go.dev/time#ParseDuration
  */
 export function parseDuration(value: unknown): ParsedDuration {
