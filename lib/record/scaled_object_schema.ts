@@ -204,7 +204,11 @@ const scaledObject = schemaOf<ScaledObject>()(v.strictObject({
   annotations,
 }));
 
-const problems = v.array(v.strictObject({ path: text, message: text }));
+const problems = v.array(v.strictObject({
+  path: text,
+  message: text,
+  reason: v.exactOptional(v.picklist(["NamespaceExcluded", "TooLarge", "TooMany", "OverBudget"])),
+}));
 
 const adoption = v.strictObject({
   isKedaPaused: flag,
@@ -219,7 +223,7 @@ const adoption = v.strictObject({
 });
 
 /** Accepts a ScaledObject as it was seen, and nothing else. */
-const scaledObjectFactsSchema = v.strictObject({
+const scaledObjectFactsSchema = schemaOf<ScaledObjectFacts>()(v.strictObject({
   uid: text,
   namespace: text,
   name: text,
@@ -236,8 +240,8 @@ const scaledObjectFactsSchema = v.strictObject({
   isPaused: flag,
   adoption: v.exactOptional(v.nullable(adoption), null),
   // An object that has none yet has no key here either.
-  status: v.optional(v.unknown()),
-}) as v.GenericSchema<unknown, ScaledObjectFacts>;
+  status: v.exactOptional(v.unknown(), null),
+}));
 
 const reason = v.picklist(REPLICAS_REASONS);
 

@@ -50,6 +50,8 @@ function recordPasses(object: ScaledObjectFacts, readings: readonly TriggerReadi
   return records;
 }
 
+const obstructed: ReplicasObservation = { kind: "obstructed", obstacle: { kind: "invalid" } };
+
 const EXACT = { ...value(40.5), milli: 40_500n } as const;
 const READINGS: readonly TriggerReading[] = [EXACT, pods(2, 900n), failed(), value(Infinity), value(1e-7)];
 const LINES: readonly string[] = FACTS.flatMap((facts) =>
@@ -79,6 +81,23 @@ Deno.test("a line of a ScaledObject reads back to the same values, and its recor
     kinds.isSupersetOf(new Set(["changed holds", "poll holds", "tick writes", "answered holds"])),
     [...kinds].join(),
   );
+});
+
+Deno.test("a line of a ScaledObject that podfit refuses reads back with the reason", () => {
+  const refused = (["NamespaceExcluded", "TooLarge", "TooMany", "OverBudget"] as const).map((reason) => {
+    const facts = parseScaledObject(toScaledObject({}));
+    const problems = [{ path: "metadata.namespace", message: "is left alone", reason }];
+    return { ...facts, scaledObject: null, restoring: null, problems };
+  });
+  for (const object of refused) {
+    const input = { now: START, object, observation: obstructed, dryRun: false };
+    const outcome = decideReplicas(NEW_REPLICAS_STATE, input);
+    const line = toLine(toReplicasRecord({ before: NEW_REPLICAS_STATE, input, outcome }));
+    const parsed = parseLine(formatLine(line));
+    if (!parsed.ok || parsed.value.kind !== "scaledObject") throw new Error(JSON.stringify(parsed));
+    assertEquals(parsed.value.record.input.object.problems, object.problems);
+    assertEquals(decideReplicas(NEW_REPLICAS_STATE, parsed.value.record.input), outcome);
+  }
 });
 
 Deno.test("parseLine() reads the baseline of earlier records, born, as initial (R82)", () => {

@@ -7,6 +7,7 @@ import { type BodyOptions, BodyTooLarge, readLines } from "../../kube/body.ts";
 import { parseLine } from "../../record/parse.ts";
 import type { RecordLine } from "../../record/record.ts";
 import { Semaphore } from "../../runtime/limits.ts";
+import type { Problem } from "../../units/untrusted.ts";
 import { StartError, toStartError } from "../command/process.ts";
 
 /** The subject; `/debug/records?namespace=NS&pod=NAME` and the like. */
@@ -24,8 +25,15 @@ export interface DebugQuery {
 export interface DebugSource {
   /** For messages: `pod podfit/podfit-0` and the like. */
   readonly name: string;
-  /** Yields lines as they arrive. Throws a DebugError; `NothingKnown` where that podfit has no record of it. */
-  readonly read: (query: DebugQuery, signal: AbortSignal) => AsyncIterable<RecordLine>;
+  /**
+   * Yields lines as they arrive. Throws a DebugError; `NothingKnown` where that podfit has no record of it. `onUnreadable`
+   * hears of a line that is not a record, and the next one follows; without it that line ends the answer.
+   */
+  readonly read: (
+    query: DebugQuery,
+    signal: AbortSignal,
+    onUnreadable?: (error: DebugError) => void,
+  ) => AsyncIterable<RecordLine>;
 }
 
 /** A podfit that answers over HTTP. */
@@ -69,10 +77,19 @@ export const NOTHING_KNOWN = /^Nothing is known of /;
 /** A line of a pod with many containers has some 100,000 characters. */
 const MAX_LINE_BYTES = 16 * 2 ** 20;
 
-/** Throws what readTexts() throws, and a DebugError for a line of another version of podfit. */
-async function* readRecords(response: Response, signal: AbortSignal): AsyncGenerator<RecordLine> {
+/** Throws what readTexts() throws, and what `onUnreadable` throws for a line that is not a record. */
+async function* readRecords(
+  response: Response,
+  signal: AbortSignal,
+  onUnreadable: (error: DebugError) => void,
+): AsyncGenerator<RecordLine> {
   for await (const texts of readTexts(response, { signal })) {
-    for (const text of texts) if (text.trim() !== "") yield parseRecordLine(text);
+    for (const text of texts) {
+      if (text.trim() === "") continue;
+      const parsed = parseLine(text);
+      if (parsed.ok) yield parsed.value;
+      else onUnreadable(toUnreadable(parsed.problems));
+    }
   }
 }
 
@@ -102,12 +119,13 @@ export async function* readTexts(
   }
 }
 
-function parseRecordLine(text: string): RecordLine {
-  const parsed = parseLine(text);
-  if (parsed.ok) return parsed.value;
-  const [problem] = parsed.problems;
+function toUnreadable([problem]: readonly Problem[]): DebugError {
   const place = problem === undefined || problem.path === "" ? "" : ` (${problem.path})`;
-  throw new DebugError("BadAnswer", `${problem?.message ?? "Cannot read the line"}${place}`);
+  return new DebugError("BadAnswer", `${problem?.message ?? "Cannot read the line"}${place}`);
+}
+
+function endReading(error: DebugError): never {
+  throw error;
 }
 
 /** `isOwn`: which lines this podfit can have. Others are skipped, as are lines that nothing has asked for. */
@@ -119,8 +137,8 @@ export function createDebugListener(
   return {
     name,
     open,
-    async *read(query, signal) {
-      for await (const line of readRecords(await open(query, signal), signal)) {
+    async *read(query, signal, onUnreadable = endReading) {
+      for await (const line of readRecords(await open(query, signal), signal, onUnreadable)) {
         if (isOwn(line) && isAskedFor(line, query)) yield line;
       }
     },
@@ -171,7 +189,7 @@ const MAX_LINES = 50_000;
 /** The newest line of each object. */
 export interface LatestRecords {
   readonly lines: readonly RecordLine[];
-  /** Why some sources did not answer. */
+  /** Why lines are missing: a source did not answer, or some of its lines are no records. */
   readonly warnings: readonly string[];
 }
 
@@ -183,10 +201,20 @@ export async function fetchLatest(
 ): Promise<LatestRecords> {
   const slots = new Semaphore(MAX_AT_ONCE);
   const failures: DebugError[] = [];
+  const leftOut: string[] = [];
   const all = await Promise.all(sources.map(async (source) => {
     using _slot = await slots.acquire(options.signal);
     try {
-      return await fetchAll(source, { ...query, latest: true }, options);
+      const unreadable: DebugError[] = [];
+      const onUnreadable = (error: DebugError) => unreadable.push(error);
+      const lines = await fetchAll(source, { ...query, latest: true }, { ...options, onUnreadable });
+      const [first] = unreadable;
+      if (first === undefined) return lines;
+      // A podfit of another version has no line that can be read.
+      if (lines.length === 0) throw first;
+      const count = unreadable.length === 1 ? "one object is" : `${unreadable.length} objects are`;
+      leftOut.push(`The records of ${source.name} are not complete: ${count} left out. ${first.message}`);
+      return lines;
     } catch (error) {
       if (!(error instanceof DebugError)) throw error;
       failures.push(error);
@@ -203,16 +231,18 @@ export async function fetchLatest(
     const other = newest.get(key);
     if (other === undefined || other.record.input.now < line.record.input.now) newest.set(key, line);
   }
-  return { lines: [...newest.values()], warnings: faults.map(({ message }) => message) };
+  return { lines: [...newest.values()], warnings: [...faults.map(({ message }) => message), ...leftOut] };
 }
 
 export async function fetchAll(
   source: DebugSource,
   query: DebugQuery,
-  { signal }: Pick<RecordsOptions, "signal">,
+  { signal, onUnreadable }: Pick<RecordsOptions, "signal"> & {
+    readonly onUnreadable?: (error: DebugError) => void;
+  },
 ): Promise<readonly RecordLine[]> {
   const lines: RecordLine[] = [];
-  for await (const line of source.read(query, signal)) {
+  for await (const line of source.read(query, signal, onUnreadable)) {
     lines.push(line);
     if (lines.length > MAX_LINES) {
       throw new DebugError("BadAnswer", `Cannot use the records of ${source.name}: more than ${MAX_LINES} lines`);

@@ -2,6 +2,7 @@
 import { assertEquals, assertMatch, assertRejects } from "#assert";
 import {
   askUntilAnswered,
+  createDebugListener,
   DebugError,
   type DebugSource,
   fetchAll,
@@ -431,6 +432,22 @@ Deno.test("one podfit that answers nonsense, or sidecars that may not be listed,
   const bad = withAnswer("/api/v1/namespaces/podfit/pods/podfit-a:8081/proxy/debug/records", () => refuse(500, "no"));
   const sources = await openPodfits(bad, { ...ALL, namespace: "shop" }, signal);
   await assertRejects(() => fetchLatest(sources, {}, { signal }), DebugError, "Cannot ask podfit");
+});
+
+Deno.test("a line that is not a record costs its own object only, and a warning", async () => {
+  const bodies = [["web", "nonsense", "api"], ["nonsense"]].map((names) =>
+    names.map((name) => `${name === "nonsense" ? name : formatTestLine(lineOf(name))}\n`).join("")
+  );
+  const sources = bodies.map((body, at) =>
+    createDebugListener(`podfit "${at}"`, () => Promise.resolve(new Response(body)))
+  );
+  const { lines, warnings } = await fetchLatest(sources, {}, { signal });
+  assertEquals(lines.map(({ name }) => name), ["web", "api"]);
+  assertEquals(warnings, [
+    "Cannot read the line: it is not JSON",
+    'The records of podfit "0" are not complete: one object is left out. Cannot read the line: it is not JSON',
+  ]);
+  await assertRejects(() => fetchLatest(sources.slice(1), {}, { signal }), DebugError, "it is not JSON");
 });
 
 Deno.test("explain of a workload says which podfits have not answered", async () => {
