@@ -76,7 +76,8 @@ function findNamed(named: readonly NamedLoad[], name: string): NamedLoad | undef
   return named.find(({ container }) => container === name) ?? named.find(({ container }) => container === null);
 }
 
-function maskUnknown({ load, seen }: NamedLoad): Load {
+/** Returns the load with 0 of what it lacks. */
+export function maskUnknown({ load, seen }: Pick<NamedLoad, "load" | "seen">): Load {
   const zero = {
     ...seen.includes("cpu") ? {} : { cpuMillicores: 0 },
     ...seen.includes("memory") ? {} : { workingSetBytes: 0 },

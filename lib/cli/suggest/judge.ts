@@ -10,7 +10,8 @@ import { adviseOnCooldown } from "../../resources/pod_resource_autoscaler/warnin
 import { WEIGHTS } from "../../simulate/figures.ts";
 import type { Load } from "../../simulate/load.ts";
 import { type ContainerRun, simulate } from "../../simulate/simulate.ts";
-import type { Resource } from "../../units/resources.ts";
+import { type Resource, RESOURCES } from "../../units/resources.ts";
+import { maskUnknown, withoutUnknown } from "../loads/loads.ts";
 
 /** One container with its observed usage. */
 export interface Subject {
@@ -23,7 +24,10 @@ export interface Subject {
   readonly seen: readonly Resource[];
 }
 
-/** Means over the loads: millicores, and MiB of memory. Seconds and kills are sums. */
+/**
+ * Means over the loads: millicores, and MiB of memory. Seconds and kills are sums. Figures of a resource that was not
+ * seen are 0, and resizes are only those of seen ones.
+ */
 export interface Verdict {
   readonly slack: number;
   readonly under: number;
@@ -39,19 +43,21 @@ export interface Verdict {
 export function judge(subject: Subject, spec: Spec | null): Verdict | null {
   const autoscaler = spec === null ? null : toAutoscaler(spec, subject.container);
   if (spec !== null && autoscaler === null) return null;
-  const autoscalers = autoscaler === null ? [] : [autoscaler];
+  const { pod, container, seen } = subject;
+  // An invented amount would cost, and could kill, what no policy can be blamed for.
+  const unknown = { [container]: RESOURCES.filter((one) => !seen.includes(one)) };
+  const autoscalers = withoutUnknown(autoscaler === null ? [] : [autoscaler], unknown);
   const runs = subject.loads.flatMap((load, index) => {
-    const { pod, container } = subject;
     const options = {
       autoscalers,
       pod,
-      loads: { [container]: load },
+      loads: { [container]: maskUnknown({ load, seen }) },
       seed: `${index}`,
       seconds: Math.floor(load.seconds),
     };
     return simulate(options).containers.map((run) => ({ run, seconds: load.seconds }));
   });
-  return computeVerdict(runs);
+  return computeVerdict(runs, seen);
 }
 
 interface Weighted {
@@ -59,17 +65,18 @@ interface Weighted {
   readonly seconds: number;
 }
 
-function computeVerdict(runs: readonly Weighted[]): Verdict {
+function computeVerdict(runs: readonly Weighted[], seen: readonly Resource[]): Verdict {
   const total = runs.reduce((sum, { seconds }) => sum + seconds, 0);
   const mean = (read: (run: ContainerRun) => number) =>
     total === 0 ? 0 : runs.reduce((sum, { run, seconds }) => sum + read(run) * seconds, 0) / total;
   const sum = (read: (run: ContainerRun) => number) => runs.reduce((all, { run }) => all + read(run), 0);
+  const ifSeen = (resource: Resource, figure: number) => seen.includes(resource) ? figure : 0;
   return {
-    slack: mean(({ cpu }) => cpu.slack),
-    under: mean(({ cpu }) => cpu.under),
-    throttled: mean(({ cpu }) => cpu.throttled),
-    throttledSeconds: sum(({ cpu }) => cpu.throttledSeconds),
-    memorySlack: mean(({ memory }) => memory.slack),
+    slack: ifSeen("cpu", mean(({ cpu }) => cpu.slack)),
+    under: ifSeen("cpu", mean(({ cpu }) => cpu.under)),
+    throttled: ifSeen("cpu", mean(({ cpu }) => cpu.throttled)),
+    throttledSeconds: ifSeen("cpu", sum(({ cpu }) => cpu.throttledSeconds)),
+    memorySlack: ifSeen("memory", mean(({ memory }) => memory.slack)),
     oomKills: sum(({ oomKills }) => oomKills.length),
     resizes: sum(({ resizes }) => resizes.length),
     resizesPerHour: mean((run) => run.resizesPerHour),
@@ -91,21 +98,10 @@ const MARGIN = 0.1;
 /** Differences below these do not count: millicores, seconds, resizes. */
 const NEGLIGIBLE = { slack: 1, throttledSeconds: 1, resizes: 1 } as const;
 
-/** The verdict to compare with. */
-interface ScoreOptions {
-  /** The baseline in slack, throttling and resizes. */
-  readonly measure: Verdict;
-  /** The figures that count. */
-  readonly seen: readonly Resource[];
-}
-
-/** To rank by, less is better. */
-export function computeScore(verdict: Verdict, { measure, seen }: ScoreOptions): number {
+/** To rank by, less is better. `measure`: the baseline in slack, throttling and resizes. */
+export function computeScore(verdict: Verdict, measure: Verdict): number {
   const { slack, under, throttled, memorySlack, resizesPerHour } = verdict;
-  const cost = [
-    ...seen.includes("cpu") ? [slack + WEIGHTS.under * under + WEIGHTS.throttled * throttled] : [],
-    ...seen.includes("memory") ? [MILLICORES_PER_MIB * memorySlack] : [],
-  ].reduce((sum, one) => sum + one, 0);
+  const cost = slack + WEIGHTS.under * under + WEIGHTS.throttled * throttled + MILLICORES_PER_MIB * memorySlack;
   const worse = (["slack", "throttledSeconds", "resizes"] as const).map((figure) => {
     const excess = verdict[figure] - Math.max(computeAim(measure, figure), NEGLIGIBLE[figure]);
     return excess <= 0 ? 0 : Math.min(1, excess / Math.max(measure[figure], NEGLIGIBLE[figure]));

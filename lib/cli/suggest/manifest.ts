@@ -67,12 +67,8 @@ function listReasons({ target, container, suggestion, seen, source }: ManifestOp
   const count = numbers.size === 1 ? "one number" : `${numbers.size} numbers`;
   return [
     `Suggested for container ${container} of ${target.kind}/${target.name} by what was seen: ${source}.`,
-    seen.includes("cpu")
-      ? `CPU: ${describeLevels(levels.cpu, "cpu")}.`
-      : "CPU was not seen: it was taken for constant.",
-    seen.includes("memory")
-      ? `Memory: ${describeLevels(levels.memory, "memory")}.`
-      : "Memory was not seen: its numbers are those of the profile, and were not tried.",
+    seen.includes("cpu") ? `CPU: ${describeLevels(levels.cpu, "cpu")}.` : describeUnseen("CPU"),
+    seen.includes("memory") ? `Memory: ${describeLevels(levels.memory, "memory")}.` : describeUnseen("Memory"),
     "",
     ...formatVerdicts(suggestion, seen),
     "",
@@ -81,6 +77,10 @@ function listReasons({ target, container, suggestion, seen, source }: ManifestOp
       : `Profile ${profile} with ${count}, the best of ${tried} policies. After each number: the result without it.`,
     ...listWarnings(best.verdict, levels.seconds),
   ];
+}
+
+function describeUnseen(name: string): string {
+  return `${name} was not seen: its numbers are those of the profile, and were not tried.`;
 }
 
 function describeLevels({ half, most95, max }: Levels, unit: Resource): string {
@@ -96,7 +96,11 @@ const DAY_SECONDS = 86_400;
 function listWarnings({ oomKills }: Verdict, seconds: number): readonly string[] {
   return [
     ...oomKills > 0
-      ? [`It was killed for memory under every policy, ${oomKills} times under this: raise its limit.`]
+      ? [
+        `It was killed for memory under every policy, ${
+          oomKills === 1 ? "once" : `${oomKills} times`
+        } under this: raise its limit.`,
+      ]
       : [],
     ...seconds < DAY_SECONDS ? ["Less than a day was seen: peaks of other hours and days are not in it."] : [],
   ];

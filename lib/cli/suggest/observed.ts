@@ -13,6 +13,7 @@ import type { Clock } from "../../runtime/clock.ts";
 import type { NamedLoad } from "../../simulate/load.ts";
 import { collectUsage } from "../../simulate/load/usage.ts";
 import { formatSelector, type Selector } from "../../units/selector.ts";
+import { RESOURCES } from "../../units/resources.ts";
 import { formatDuration } from "../../units/time.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import type { UsageNode, UsagePod, WatchUsage } from "../../usage/source.ts";
@@ -51,13 +52,19 @@ export function toSubjects({ pod, loads }: ObservedWorkload): readonly Subject[]
     const own = loads.filter((one) => one.container === container.name);
     const found = (own.length > 0 ? own : loads.filter((one) => one.container === null))
       .filter(({ load }) => load.seconds >= MIN_SECONDS).slice(0, MAX_SUBJECT_PODS);
-    const [first] = found;
-    if (first === undefined) return [];
+    if (found.length === 0) return [];
+    const seen = RESOURCES.filter((resource) => found.every((one) => one.seen.includes(resource)));
+    if (seen.length === 0) {
+      throw new StartError(
+        `Cannot suggest for container "${container.name}": one load has no CPU and another no memory; give loads that ` +
+          "have the same columns",
+      );
+    }
     return [{
       container: container.name,
       pod: { ...pod, containers: [container] },
       loads: found.map(({ load }) => load),
-      seen: first.seen,
+      seen,
     }];
   });
 }

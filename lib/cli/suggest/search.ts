@@ -73,9 +73,7 @@ export async function search(subject: Subject, { budget, onTried }: SearchOption
     if (before !== undefined || known.size >= limit) return before ?? null;
     const spec = toSpec(candidate);
     const verdict = isClean(spec) ? judge(subject, spec) : null;
-    const tried = verdict === null
-      ? null
-      : { candidate, verdict, score: computeScore(verdict, { measure: example, seen: subject.seen }) };
+    const tried = verdict === null ? null : { candidate, verdict, score: computeScore(verdict, example) };
     known.set(key, tried);
     await onTried?.(known.size);
     return tried;

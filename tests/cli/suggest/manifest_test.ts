@@ -130,6 +130,9 @@ Deno.test("formatManifest() warns of kills that no policy avoids", () => {
   const best = { ...tried("balanced"), verdict: { ...VERDICT, oomKills: 3 } };
   const text = formatManifest(options({ suggestion: { ...SUGGESTION, best, worths: [] } }));
   assertStringIncludes(text, "killed for memory under every policy, 3 times under this");
+  const once = { ...best, verdict: { ...VERDICT, oomKills: 1 } };
+  const other = formatManifest(options({ suggestion: { ...SUGGESTION, best: once, worths: [] } }));
+  assertStringIncludes(other, "killed for memory under every policy, once under this");
 });
 
 Deno.test("formatYaml() quotes what YAML would take for something else, and keeps comments on their line", () => {

@@ -33,7 +33,7 @@ function verdict(overrides: Partial<Verdict> = {}): Verdict {
     under: 0,
     throttled: 0,
     throttledSeconds: 0,
-    memorySlack: 100,
+    memorySlack: 0,
     oomKills: 0,
     resizes: 0,
     resizesPerHour: 0,
@@ -105,7 +105,9 @@ Deno.test("judge() gives means over all loads, weighted by their length, and sum
     seconds: (index === 0 ? 3 : 1) * HOUR,
   }));
   assert(long !== undefined && short !== undefined);
-  const [a, b, both] = [[long], [short], [long, short]].map((loads) => judge({ ...subject(SPIKES), loads }, null));
+  const [a, b, both] = [[long], [short], [long, short]].map((loads) =>
+    judge({ ...subject(SPIKES), loads, seen: ["cpu", "memory"] }, null)
+  );
   assert(a?.oomKills !== undefined && a.oomKills > 0 && b !== null && b !== undefined);
   assertEquals(both?.oomKills, a.oomKills + b.oomKills);
   assertEquals(both?.slack, (3 * a.slack + b.slack) / 4);
@@ -116,23 +118,35 @@ Deno.test("judge() refuses a spec that is not valid, and takes the document's ex
   assert(judge(subject(SPIKES), EXAMPLE_SPEC) !== null);
 });
 
+Deno.test("judge() counts nothing of a resource that was not seen", () => {
+  // More memory than the limit lets it have, and CPU that goes up and down.
+  const load = loadOf((second) => ({ cpuMillicores: second % 2400 < 1200 ? 20 : 800, workingSetBytes: 600 * MI }));
+  const [both, cpu, memory] = ([["cpu", "memory"], ["cpu"], ["memory"]] as const).map((seen) =>
+    judge(subject(load, { seen }), { profile: "balanced" })
+  );
+  assert(both && cpu && memory && both.oomKills > 0 && both.throttledSeconds > 0);
+  assertEquals([cpu.oomKills, cpu.memorySlack], [0, 0]);
+  assertEquals([memory.slack, memory.under, memory.throttled, memory.throttledSeconds], [0, 0, 0, 0]);
+  assert(cpu.slack > 0 && cpu.throttledSeconds > 0 && memory.oomKills > 0 && memory.memorySlack > 0);
+  assert(cpu.resizes < both.resizes && memory.resizes < both.resizes, JSON.stringify([both, cpu, memory]));
+});
+
 Deno.test("computeScore() grows with what costs, and by much with what the measure has done better", () => {
-  const options = { measure: verdict({ slack: 200, resizes: 100, resizesPerHour: 10 }), seen: ["cpu"] as const };
-  const base = computeScore(verdict(), options);
+  const measure = verdict({ slack: 200, resizes: 100, resizesPerHour: 10 });
+  const base = computeScore(verdict(), measure);
   assertEquals(base, 100);
-  assertEquals(computeScore(verdict({ memorySlack: 900 }), options), 100);
-  assertEquals(computeScore(verdict({ memorySlack: 900 }), { ...options, seen: ["memory"] }), 225);
-  assertEquals(computeScore(verdict({ under: 10, throttled: 1 }), options), 150);
-  assertEquals(computeScore(verdict({ resizes: 80, resizesPerHour: 8 }), options), 124);
-  assert(computeScore(verdict({ resizes: 99, resizesPerHour: 9.9 }), options) > 140);
-  assert(computeScore(verdict({ throttledSeconds: 100 }), options) === 500);
-  assert(computeScore(verdict({ slack: 210 }), options) > 1.5 * 210);
+  assertEquals(computeScore(verdict({ memorySlack: 900 }), measure), 325);
+  assertEquals(computeScore(verdict({ under: 10, throttled: 1 }), measure), 150);
+  assertEquals(computeScore(verdict({ resizes: 80, resizesPerHour: 8 }), measure), 124);
+  assert(computeScore(verdict({ resizes: 99, resizesPerHour: 9.9 }), measure) > 140);
+  assert(computeScore(verdict({ throttledSeconds: 100 }), measure) === 500);
+  assert(computeScore(verdict({ slack: 210 }), measure) > 1.5 * 210);
 });
 
 Deno.test("computeScore() aims at fewer resizes than the measure had by chance", () => {
-  const options = { measure: verdict({ slack: 200, resizes: 16 }), seen: ["cpu"] as const };
-  assertEquals(computeScore(verdict({ resizes: 12 }), options), 100);
-  assert(computeScore(verdict({ resizes: 13 }), options) > 100);
+  const measure = verdict({ slack: 200, resizes: 16 });
+  assertEquals(computeScore(verdict({ resizes: 12 }), measure), 100);
+  assert(computeScore(verdict({ resizes: 13 }), measure) > 100);
 });
 
 Deno.test("isBetter() puts kills before everything", () => {

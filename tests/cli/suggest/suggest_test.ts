@@ -132,6 +132,30 @@ Deno.test("readHistory() asks Prometheus, and takes a pod of the usual size wher
   assert(error instanceof StartError && error.message.includes('by query "q"'), String(error));
 });
 
+Deno.test("suggest of several loads counts what all of them have, and needs one resource in each", () =>
+  withFiles(async (folder) => {
+    await Deno.writeTextFile(`${folder}/both.csv`, "seconds,cpu,memory\n0,1,64Mi\n600,1,64Mi\n");
+    await Deno.writeTextFile(`${folder}/memory.csv`, "seconds,memory\n0,64Mi\n600,64Mi\n");
+    const target = { kind: "deployment", namespace: "default", name: "web" } as const;
+    const read = (...names: readonly string[]) =>
+      readHistory({
+        target,
+        filenames: [],
+        container: "app",
+        files: {
+          csv: names.map((name) => `${folder}/${name}.csv`),
+          records: [],
+          percentOfCores: 1,
+          noise: null,
+          prometheus: null,
+        },
+      });
+    const seenOf = async (...names: readonly string[]) => toSubjects(await read(...names)).map(({ seen }) => seen);
+    assertEquals(await seenOf("both", "step"), [["cpu"]]);
+    assertEquals(await seenOf("both", "memory"), [["memory"]]);
+    await assertRejects(() => seenOf("step", "memory"), StartError, 'Cannot suggest for container "app": one load has');
+  }));
+
 /** Two pods of 300m, and a third container that the kubelet never sees. */
 const WEB: Json = {
   apiVersion: "apps/v1",
