@@ -144,8 +144,15 @@ export function parseAxis(text: string): Axis {
   return { field, values: values.map(toValue) };
 }
 
-/** Returns the given manifests first, then every combination. Throws a StartError for too many. */
+/** Returns the given manifests first, then every combination. Throws a StartError for too many, or for a field twice. */
 export function listCandidates(manifests: readonly Manifest[], axes: readonly Axis[]): readonly Candidate[] {
+  const paths = axes.map(({ field }) => toPath(field).join("."));
+  const repeated = axes.find((_, index) => paths.indexOf(paths[index] ?? "") < index);
+  if (repeated !== undefined) {
+    throw new StartError(
+      `Cannot sweep field "${repeated.field}" twice: name all its values in one --sweep ${repeated.field}=VALUE,VALUE`,
+    );
+  }
   const count = axes.reduce((product, { values }) => product * values.length, 1);
   if (count > MAX_CANDIDATES) {
     throw new StartError(`Cannot sweep ${count} policies: at most ${MAX_CANDIDATES}; name fewer values`);
@@ -161,10 +168,12 @@ type Settings = readonly (readonly [field: string, value: Axis["values"][number]
 
 function toCandidate(manifests: readonly Manifest[], settings: Settings): Candidate {
   const changes = settings.filter(([, value]) => value !== null);
+  // Another profile replaces the written policy, and must not replace the other fields of the sweep.
+  const inOrder = changes.toSorted(([a], [b]) => Number(b === "profile") - Number(a === "profile"));
   return {
     name: changes.map(([field, value]) => `${field}=${value}`).join(" "),
     manifests: manifests.map((manifest) =>
-      changes.reduce((one, [field, value]) => setField(one, field, value), manifest)
+      inOrder.reduce((one, [field, value]) => setField(one, field, value), manifest)
     ),
   };
 }
@@ -172,10 +181,13 @@ function toCandidate(manifests: readonly Manifest[], settings: Settings): Candid
 /** Fields of the spec itself; every other one is the policy's. */
 const SPEC_FIELDS = ["profile", "mode", "newPods", "bounds", "policy", "containerName", "priority"];
 
-/** Another profile replaces the written policy. */
-function setField(manifest: Manifest, field: string, value: unknown): Manifest {
+function toPath(field: string): readonly string[] {
   const keys = field.split(".");
-  const path = SPEC_FIELDS.includes(keys[0] ?? "") ? ["spec", ...keys] : ["spec", "policy", ...keys];
+  return SPEC_FIELDS.includes(keys[0] ?? "") ? ["spec", ...keys] : ["spec", "policy", ...keys];
+}
+
+function setField(manifest: Manifest, field: string, value: unknown): Manifest {
+  const path = toPath(field);
   if (field !== "profile" || !isRecord(manifest.spec)) return setAtPath(manifest, path, value);
   const { policy: _, ...spec } = manifest.spec;
   return { ...manifest, spec: { ...spec, profile: value } };

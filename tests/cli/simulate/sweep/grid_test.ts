@@ -31,6 +31,22 @@ Deno.test("listCandidates() lets a profile take the place of a policy that was w
   assertEquals(candidate?.manifests[0]?.spec, { ...MANIFEST.spec, profile: "thrifty", policy: { cooldown: "1m" } });
 });
 
+Deno.test("listCandidates() keeps the fields of a sweep that are named before the profile", () => {
+  const [, candidate] = listCandidates([MANIFEST], ["cooldown=1m", "profile=thrifty"].map(parseAxis));
+  assertEquals(candidate?.name, "cooldown=1m profile=thrifty");
+  assertEquals(candidate?.manifests[0]?.spec, { ...MANIFEST.spec, profile: "thrifty", policy: { cooldown: "1m" } });
+});
+
+Deno.test("listCandidates() refuses a field that is named twice, under one name or under two", () => {
+  for (const second of ["cooldown=10m", "policy.cooldown=10m"]) {
+    assertThrows(
+      () => listCandidates([MANIFEST], ["cooldown=1m", "profile=thrifty", second].map(parseAxis)),
+      Error,
+      `Cannot sweep field "${second.replace("=10m", "")}" twice`,
+    );
+  }
+});
+
 Deno.test("every policy of the grid that is built in is valid", () => {
   const candidates = listCandidates([MANIFEST], DEFAULT_AXES);
   assertEquals(candidates.length, 37);
