@@ -31,21 +31,76 @@ export interface LoadSources {
   readonly prometheus: PrometheusSource | null;
 }
 
+/** A load and where it is from. */
+export interface SourcedLoad extends NamedLoad {
+  /** As the command line has it: `app=curve.csv`, or the query. */
+  readonly source: string;
+}
+
 /** Resolves to all of them, in the given order. Rejects with a StartError for an unreadable one. */
-export async function readLoads(sources: LoadSources): Promise<readonly NamedLoad[]> {
+export async function readLoads(sources: LoadSources): Promise<readonly SourcedLoad[]> {
   const millicoresPerPercent = sources.percentOfCores * 10;
-  const loads: NamedLoad[] = [];
+  const loads: SourcedLoad[] = [];
   for (const given of sources.csv) {
     const { container, file } = toNamed(given);
     const read = getLoadsOrThrow(parseCsvLoads(await readLoadFile(file), { file, millicoresPerPercent }));
-    loads.push(...read.map((one) => ({ ...one, container: container ?? one.container })));
+    loads.push(...read.map((one) => ({ ...one, container: container ?? one.container, source: given })));
   }
   for (const file of sources.records) {
-    loads.push(...getLoadsOrThrow(parseRecordLoads(await readLoadFile(file), { file })));
+    const read = getLoadsOrThrow(parseRecordLoads(await readLoadFile(file), { file }));
+    loads.push(...read.map((one) => ({ ...one, source: file })));
   }
   const { noise, prometheus } = sources;
-  if (prometheus !== null) loads.push(...getLoadsOrThrow(await fetchPrometheusLoads(prometheus.range, prometheus.get)));
+  if (prometheus !== null) {
+    const read = getLoadsOrThrow(await fetchPrometheusLoads(prometheus.range, prometheus.get));
+    loads.push(...read.map((one) => ({ ...one, source: prometheus.range.query })));
+  }
   return noise === null ? loads : loads.map((one) => ({ ...one, load: addNoise(one.load, noise) }));
+}
+
+/**
+ * Returns the loads that these containers use. Throws a StartError for a source without any: a load that somebody names
+ * and that changes nothing is a slip. Records and Prometheus may have further containers and pods.
+ */
+export function takeUsed(named: readonly SourcedLoad[], containers: readonly string[]): readonly SourcedLoad[] {
+  const used = new Set(containers.flatMap((one) => findNamed(named, one) ?? []));
+  for (const { source } of named) {
+    if (named.some((one) => one.source === source && used.has(one))) continue;
+    throw new StartError(`Cannot use load "${source}": ${explainUnused(named, { source, containers })}`);
+  }
+  return named.filter((one) => used.has(one));
+}
+
+function explainUnused(
+  named: readonly SourcedLoad[],
+  { source, containers }: { readonly source: string; readonly containers: readonly string[] },
+): string {
+  const own = named.filter((one) => one.source === source);
+  const taken = containers.find((name) => own.some(({ container }) => container === null || container === name));
+  if (taken !== undefined) {
+    const { source: other } = findNamed(named, taken) ?? {};
+    return `container ${taken} has load "${other}"; give one load for each container`;
+  }
+  const names = [...new Set(own.map(({ container }) => container))].slice(0, MAX_NAMES).join(", ");
+  return `it is of container ${names}, and the files have ${[...new Set(containers)].join(", ")}; correct the name`;
+}
+
+const MAX_NAMES = 5;
+
+/** Returns a sentence for each used pod whose source has other pods with the same container. */
+export function describeOtherPods(named: readonly SourcedLoad[], used: readonly SourcedLoad[]): readonly string[] {
+  return [
+    ...new Set(used.flatMap(({ source, pod, container }) => {
+      const others = named.filter((one) => one.source === source && one.container === container && one.pod !== pod);
+      if (pod === null || others.length === 0) return [];
+      return [
+        `Of the ${
+          others.length + 1
+        } pods in "${source}", the load is that of ${pod}; for another, name a file with the ` +
+        "records of that pod",
+      ];
+    })),
+  ];
 }
 
 /** The resources that no load has, by container. An invented amount would show savings that do not exist. */
@@ -72,7 +127,7 @@ export function selectLoads(named: readonly NamedLoad[], containers: readonly st
   }));
 }
 
-function findNamed(named: readonly NamedLoad[], name: string): NamedLoad | undefined {
+function findNamed<T extends NamedLoad>(named: readonly T[], name: string): T | undefined {
   return named.find(({ container }) => container === name) ?? named.find(({ container }) => container === null);
 }
 

@@ -9,11 +9,13 @@ import { simulate as runSimulation, type Simulation } from "../../simulate/simul
 import { RESOURCES } from "../../units/resources.ts";
 import { EXIT, StartError, toWriteError, VERSION } from "../command/process.ts";
 import {
+  describeOtherPods,
   findUnknown,
   listUnknown,
   openPrometheus,
   readLoads,
   selectLoads,
+  takeUsed,
   type UnknownResources,
   withoutUnknown,
 } from "../loads/loads.ts";
@@ -58,13 +60,16 @@ async function simulateObjects(options: SimulateOptions, { given, others }: Pars
       subjects: findSubjects({ ...given, autoscalers }),
     })),
   ];
-  const named = await readLoads({
+  const read = await readLoads({
     csv: options.loads,
     records: options.records,
     prometheus: options.prometheus === null ? null : openPrometheus(options.prometheus, options.forMs),
     percentOfCores: options.percentOfCores,
     noise: options.hasNoise ? options.seed : null,
   });
+  const containers = subjects.flatMap(({ pod }) => pod.containers.filter(({ kind }) => kind !== "init"));
+  const named = takeUsed(read, containers.map(({ name }) => name));
+  for (const line of describeOtherPods(read, named)) writeError(line);
   const seconds = toSeconds(options, named);
   using progress = openProgressLine();
   // The policies and the run without autoscalers, for each workload.

@@ -142,6 +142,7 @@ Deno.test("podfit simulate says what is missing", async () => {
   const files = {
     "web.yaml": DEPLOYMENT,
     "pra.yaml": BALANCED.replace("name: web}", "name: other}"),
+    "web-pra.yaml": BALANCED,
     "step.csv": STEP,
   };
   const cases: readonly (readonly [readonly string[], string])[] = [
@@ -154,6 +155,10 @@ Deno.test("podfit simulate says what is missing", async () => {
     [["-f", "web.yaml"], "without a load: name one with --load FILE"],
     [["-f", "web.yaml", "-f", "pra.yaml", "--load", "gone.csv"], "no container of Deployment web"],
     [["-f", "gone.yaml", "--load", "step.csv"], 'Cannot read "gone.yaml": no such file'],
+    [
+      ["-f", "web.yaml", "-f", "web-pra.yaml", "--load", "ap=step.csv"],
+      'Cannot use load "ap=step.csv": it is of container ap, and the files have app',
+    ],
     [["-f", "web.yaml", "--load", "step.csv", "--hours", "0"], 'Cannot read --hours "0"'],
   ];
   for (const [args, text] of cases) {
