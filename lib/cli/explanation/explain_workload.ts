@@ -376,6 +376,7 @@ export function isPodNameOf(pod: string, target: string): boolean {
   const [kind = "", workload = ""] = target.split("/");
   if (!pod.startsWith(`${workload}-`)) return false;
   const rest = pod.slice(workload.length + 1);
+  if (kind === "deployment" && pod.length === CUT_NAME && CUT_REST.test(rest)) return true;
   return POD_NAME_PATTERNS.find(([one]) => one === kind)?.[1].test(rest) ?? false;
 }
 
@@ -385,6 +386,11 @@ const POD_NAME_PATTERNS: readonly (readonly [kind: string, rest: RegExp])[] = [
   ["statefulset", /^\d+$/],
   ["daemonset", /^[0-9a-z]{5}$/],
 ];
+
+/** A longer name is cut before its last five characters, so the dash before them can be missing. */
+const CUT_NAME = 63;
+
+const CUT_REST = /^[0-9a-z]{6,15}$/;
 
 /** `60 % of requests`, `5 on average`. */
 function describeTarget(trigger: Trigger | undefined): string {

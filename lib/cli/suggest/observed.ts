@@ -19,6 +19,7 @@ import { isRecord } from "../../units/untrusted.ts";
 import type { UsageNode, UsagePod, WatchUsage } from "../../usage/source.ts";
 import { StartError } from "../command/process.ts";
 import { RIGHT_ADVICE } from "../connection/api_server.ts";
+import { isPodNameOf } from "../explanation/explain_workload.ts";
 import { type LoadSources, readLoads } from "../loads/loads.ts";
 import { readManifests } from "../manifests/files.ts";
 import { parseManifestObjects } from "../manifests/objects.ts";
@@ -267,15 +268,15 @@ export async function readHistory(options: HistoryOptions): Promise<ObservedWork
   return { target, pod: manifest ?? toUsualPod(options, loads), loads, source: source.join("; ") };
 }
 
-/** Records may be of many workloads, and the names of pods begin with theirs. */
-function selectTargetLoads(loads: readonly NamedLoad[], { namespace, name }: Target): readonly NamedLoad[] {
+/** Records may be of many workloads, and the names of pods say which. */
+function selectTargetLoads(loads: readonly NamedLoad[], { kind, namespace, name }: Target): readonly NamedLoad[] {
   if (loads.every(({ pod }) => pod === null)) return loads;
-  const own = loads.filter(({ pod }) =>
-    pod === null || pod === `${namespace}/${name}` || pod.startsWith(`${namespace}/${name}-`)
-  );
+  const isOwn = (pod: string) =>
+    pod.startsWith(`${namespace}/`) && isPodNameOf(pod.slice(namespace.length + 1), `${kind}/${name}`);
+  const own = loads.filter(({ pod }) => pod === null || pod === `${namespace}/${name}` || isOwn(pod));
   if (own.length > 0) return own;
   const pods = [...new Set(loads.map(({ pod }) => pod))].slice(0, 5).join(", ");
-  throw new StartError(`Cannot find pods of "${namespace}/${name}" in the records: they are of ${pods}`);
+  throw new StartError(`Cannot find pods of ${kind}/${name} of "${namespace}" in the records: they are of ${pods}`);
 }
 
 async function readTemplate({ filenames, target }: HistoryOptions): Promise<PodFacts | null> {

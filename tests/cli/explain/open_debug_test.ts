@@ -253,6 +253,10 @@ Deno.test("a pod's name says of which workload it is, by the workload's kind", (
   assertEquals(of("daemonset/web"), ["web-x2x4k"]);
   assertEquals(of("statefulset/web"), ["web-0"]);
   assertEquals(of("scaledobject/web"), []);
+  // The API server cuts a generated name before its five random characters.
+  const long = "w".repeat(50);
+  assertEquals(isPodNameOf(`${`${long}-6f67d4ffb-`.slice(0, 58)}x2x4k`, `deployment/${long}`), true);
+  assertEquals(isPodNameOf(`${long}-api-6f-x2x4k`, `deployment/${long}`), false);
 });
 
 Deno.test("openPodfits() asks each ready sidecar of the namespace where no pod is named", async () => {

@@ -15,8 +15,11 @@ import type { PrometheusSource } from "../../../lib/cli/loads/loads.ts";
 import { StartError } from "../../../lib/cli/command/process.ts";
 import { createProxySource } from "../../../lib/usage/kubelet/fetch_summary.ts";
 import { watchKubelets } from "../../../lib/usage/kubelet/watch.ts";
+import { formatLine, type RecordLine, toRecord } from "../../../lib/record/record.ts";
 import type { Json } from "../../support/api_objects.ts";
+import { point, START, usage } from "../../support/builders.ts";
 import { ClusterRun } from "../../support/cluster_run.ts";
+import { evaluation } from "../../support/evaluations.ts";
 import { findClosedPort, runPodfit, writeKubeconfig } from "../../support/podfit_process.ts";
 import { autoscaler, DEPLOYMENT, STEP } from "../simulate/files.ts";
 
@@ -154,6 +157,37 @@ Deno.test("suggest of several loads counts what all of them have, and needs one 
     assertEquals(await seenOf("both", "step"), [["cpu"]]);
     assertEquals(await seenOf("both", "memory"), [["memory"]]);
     await assertRejects(() => seenOf("step", "memory"), StartError, 'Cannot suggest for container "app": one load has');
+  }));
+
+/** Records of these pods, each with the CPU of its place in the list: 100m, 200m, ... */
+function formatRecords(pods: readonly string[]): string {
+  const lines = pods.flatMap((name, index) =>
+    [0, 60, 120].map((second): RecordLine => {
+      const { before, input, outcome } = evaluation({});
+      const now = START + second * 1000;
+      const rate = { millicores: 100 * (index + 1), windowMs: 10_000 };
+      const observation = usage([point({ at: now, rate })]);
+      const pod = { ...input.pod, namespace: "shop", name };
+      const record = toRecord({ before, input: { ...input, now, pod, observation }, outcome });
+      return { kind: "pod", namespace: "shop", name, uid: name, count: 1, since: now, record };
+    })
+  );
+  return lines.map(formatLine).join("\n");
+}
+
+Deno.test("suggest takes the pods of its own workload out of records, and not those of a longer name", () =>
+  withFiles(async (folder) => {
+    const files = { csv: [], records: [`${folder}/shop.jsonl`], percentOfCores: 1, noise: null, prometheus: null };
+    const pods = ["web-66f4-aaaaa", "web-api-66f4-bbbbb", "web-66f4-ccccc", "web-0"];
+    await Deno.writeTextFile(`${folder}/shop.jsonl`, formatRecords(pods));
+    const podsOf = async (kind: "deployment" | "statefulset", name: string) => {
+      const target = { kind, namespace: "shop", name };
+      return (await readHistory({ target, filenames: [], container: null, files })).loads.map(({ pod }) => pod);
+    };
+    assertEquals(await podsOf("deployment", "web"), ["shop/web-66f4-aaaaa", "shop/web-66f4-ccccc"]);
+    assertEquals(await podsOf("deployment", "web-api"), ["shop/web-api-66f4-bbbbb"]);
+    assertEquals(await podsOf("statefulset", "web"), ["shop/web-0"]);
+    await assertRejects(() => podsOf("statefulset", "db"), StartError, "Cannot find pods of statefulset/db of");
   }));
 
 /** Two pods of 300m, and a third container that the kubelet never sees. */
