@@ -73,6 +73,12 @@ export function parseNamespace(written: FlagValue): string {
   return checkNamespace(written.text, written);
 }
 
+/** Returns the name of one container. Throws a StartError. */
+export function parseContainer(written: FlagValue): string {
+  if (isText(written.text, LABEL_RULE)) return written.text;
+  throw refuse(written, 'it is not a name of a container: lower case letters, digits and "-", at most 63');
+}
+
 /** Returns a DNS subdomain, the rule for most names. `what`: its noun in the error. Throws a StartError. */
 export function parseSubdomain(written: FlagValue, what: string): string {
   if (!isText(written.text, NAME_RULE)) {

@@ -12,6 +12,7 @@ import type { PodFacts } from "../../model/pod.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { NamedLoad } from "../../simulate/load.ts";
 import { collectUsage } from "../../simulate/load/usage.ts";
+import { isText, LABEL_RULE } from "../../units/fields.ts";
 import { formatSelector, type Selector } from "../../units/selector.ts";
 import { RESOURCES } from "../../units/resources.ts";
 import { formatDuration } from "../../units/time.ts";
@@ -248,24 +249,38 @@ interface HistoryOptions {
   readonly target: Target;
   /** Manifests that may hold the workload. */
   readonly filenames: readonly string[];
-  /** The name of its container where no manifest has one. */
+  /** The container of a load that names none. */
   readonly container: string | null;
   readonly files: LoadSources;
 }
 
 /** Rejects with a StartError for an unreadable file. */
 export async function readHistory(options: HistoryOptions): Promise<ObservedWorkload> {
-  const { target, files } = options;
+  const { target, files, container } = options;
   const { prometheus } = files;
-  const loads = selectTargetLoads(await readLoads(files), target);
   const manifest = await readTemplate(options);
+  const found = selectTargetLoads(await readLoads(files), target);
+  const loads = container === null ? found : found.map((one) => ({ ...one, container: one.container ?? container }));
+  const pod = manifest ?? toUsualPod(target, loads);
+  if (container !== null) checkContainer(container, { pod, loads, target });
   const source = [
     ...files.csv.length + files.records.length > 0 ? [[...files.csv, ...files.records].join(", ")] : [],
     ...prometheus === null ? [] : [`Prometheus, ${formatDuration(prometheus.range.to - prometheus.range.from)}`],
     ...files.noise === null ? [] : ["with seeded noise of 10 % upon CPU"],
     ...manifest === null ? ["a pod that begins with 500m of 1 CPU and 256Mi of 512Mi"] : [],
   ];
-  return { target, pod: manifest ?? toUsualPod(options, loads), loads, source: source.join("; ") };
+  return { target, pod, loads, source: source.join("; ") };
+}
+
+/** A name that no load and no container has is a slip. */
+function checkContainer(container: string, { pod, loads, target }: Omit<ObservedWorkload, "source">): void {
+  const names = pod.containers.filter(({ kind }) => kind !== "init").map(({ name }) => name);
+  const fault = !names.includes(container)
+    ? `${target.kind}/${target.name} has ${names.join(", ")}`
+    : !loads.some((one) => one.container === container)
+    ? `each load names its container, and none names this one`
+    : null;
+  if (fault !== null) throw new StartError(`Cannot use --container "${container}": ${fault}`);
 }
 
 /** Records may be of many workloads, and the names of pods say which. */
@@ -296,10 +311,15 @@ async function readTemplate({ filenames, target }: HistoryOptions): Promise<PodF
   );
 }
 
-/** The usual round numbers, limits twice the requests, as in docs/evidence/quality.md. */
-function toUsualPod({ target: { namespace, name }, container }: HistoryOptions, loads: readonly NamedLoad[]): PodFacts {
+/** The usual round numbers, limits twice the requests, as in docs/evidence/quality.md. Throws a StartError. */
+function toUsualPod({ kind, namespace, name }: Target, loads: readonly NamedLoad[]): PodFacts {
   const named = [...new Set(loads.flatMap((one) => one.container ?? []))];
-  const names = container !== null ? [container] : named.length > 0 ? named : [name];
+  if (named.length === 0 && !isText(name, LABEL_RULE)) {
+    throw new StartError(
+      `Cannot name the container of ${kind}/${name} after it: "${name}" is not a name of a container; name it with -c`,
+    );
+  }
+  const names = named.length > 0 ? named : [name];
   const resources = { requests: { cpu: "500m", memory: "256Mi" }, limits: { cpu: "1", memory: "512Mi" } };
   const pod: Pod = {
     metadata: { namespace, name, labels: {} },

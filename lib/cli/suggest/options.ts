@@ -5,6 +5,7 @@ import type { Selector } from "../../units/selector.ts";
 import { createFlag, defineCommand, type GetEnv, SubjectArgument, type Typed } from "../command/command.ts";
 import { LOAD_FLAGS, type LoadGiven, type LoadOptions, toLoadOptions } from "../command/load_flags.ts";
 import {
+  parseContainer,
   parseNamespace,
   parseOptional,
   parseSubject,
@@ -124,6 +125,11 @@ function toSuggestOptions(workload: readonly string[], given: Given, getEnv: Get
     throw new StartError("Cannot suggest: name one workload, such as deployment/web, or give --all");
   }
   if (selector !== null && !all) throw new StartError("Cannot use --selector without --all or --all-namespaces");
+  if (given.container !== undefined && !hasLoad) {
+    throw new StartError(
+      "Cannot use --container without a load: it is the container of a load without a name; leave it out",
+    );
+  }
   if (all && hasLoad) throw new StartError("Cannot use --all with a history: name the workload that it is of");
   return {
     workload: workload.length === 0 ? null : parseSubject(workload, WORKLOAD_KINDS),
@@ -132,7 +138,7 @@ function toSuggestOptions(workload: readonly string[], given: Given, getEnv: Get
     namespace: parseOptional(written("--namespace", given.namespace), parseNamespace),
     forMs: parseTimeSpan(given.for),
     filenames: given.filename ?? [],
-    container: given.container ?? null,
+    container: parseOptional(written("--container", given.container), parseContainer),
     ...load,
     noise: given.noise === true ? given.seed : null,
     budget: parseOptional(written("--policies", given.policies), (one) => parseWhole(one, [3, 10_000])),

@@ -136,8 +136,14 @@ async function suggestAll(
         await systemClock.sleep(0);
       };
       const suggestion = await search(subject, { budget: most, onTried });
-      if (suggestion === null) continue;
       const { container, seen } = subject;
+      if (suggestion === null) {
+        writeError(
+          `Cannot suggest for ${target.kind}/${target.name}: no autoscaler is valid for container "${container}"; ` +
+            "correct its name in the load",
+        );
+        continue;
+      }
       const name = takeName({ target, container, isOnly: subjects.length === 1 }, taken);
       manifests.push(formatManifest({ target, container, name, suggestion, seen, source }));
     }

@@ -116,6 +116,14 @@ Deno.test("suggest says in one line what is wrong, with exit code 2", async () =
     ],
     [["-A", "-n", "shop"], "Cannot use --all-namespaces with --namespace: one of them is enough"],
     [["deployment/web", "-l", "a=b"], "Cannot use --selector without --all or --all-namespaces"],
+    [
+      ["deployment/web", "--load", "a.csv", "-c", "My_App"],
+      'Cannot read --container "My_App": it is not a name of a container: lower case letters, digits and "-", at most 63',
+    ],
+    [
+      ["deployment/web", "-c", "app"],
+      "Cannot use --container without a load: it is the container of a load without a name; leave it out",
+    ],
     [["deployment/web", "-o", "yaml"], 'Cannot use --output "yaml": it names a file here'],
     [["deployment/web", "--memory-query", "q"], "Cannot use --memory-query without --from prometheus"],
   ];

@@ -159,6 +159,55 @@ Deno.test("suggest of several loads counts what all of them have, and needs one 
     await assertRejects(() => seenOf("step", "memory"), StartError, 'Cannot suggest for container "app": one load has');
   }));
 
+/** A manifest whose pods have a second container. */
+const TWO_CONTAINERS = `${DEPLOYMENT}      - name: proxy
+        image: example.com/proxy:1
+`;
+
+Deno.test("-c of suggest is the container of a load that names none, with a manifest and without one", () =>
+  withFiles(async (folder) => {
+    await Deno.writeTextFile(`${folder}/two.yaml`, TWO_CONTAINERS);
+    const target = { kind: "deployment", namespace: "default", name: "web" } as const;
+    const suggestFor = async (container: string | null, csv: readonly string[], filenames: readonly string[] = []) => {
+      const files = { csv, records: [], percentOfCores: 1, noise: null, prometheus: null };
+      return toSubjects(await readHistory({ target, filenames, container, files })).map((one) => one.container);
+    };
+    const [step, two] = [`${folder}/step.csv`, [`${folder}/two.yaml`]];
+    assertEquals(await suggestFor(null, [step], two), ["app", "proxy"]);
+    assertEquals(await suggestFor("proxy", [step], two), ["proxy"]);
+    assertEquals(await suggestFor("proxy", [step]), ["proxy"]);
+    assertEquals(await suggestFor("proxy", [step, `app=${step}`]), ["proxy", "app"]);
+    await assertRejects(
+      () => suggestFor("ap", [step], two),
+      StartError,
+      'Cannot use --container "ap": deployment/web has app, proxy',
+    );
+    await assertRejects(
+      () => suggestFor("proxy", [`app=${step}`], two),
+      StartError,
+      'Cannot use --container "proxy": each load names its container, and none names this one',
+    );
+  }));
+
+Deno.test("suggest says what to do where the name of the workload or of a container cannot be a container's", () =>
+  withFiles(async (folder) => {
+    const step = `${folder}/step.csv`;
+    const target = { kind: "deployment", namespace: "default", name: "web.v2" } as const;
+    const files = { csv: [step], records: [], percentOfCores: 1, noise: null, prometheus: null };
+    const read = (container: string | null) => readHistory({ target, filenames: [], container, files });
+    await assertRejects(() => read(null), StartError, '"web.v2" is not a name of a container; name it with -c');
+    assertEquals(toSubjects(await read("app")).map(({ container }) => container), ["app"]);
+    const result = [{ metric: { container: "My_App" }, values: [[0, "0.2"], [3600, "0.4"]] }];
+    const answer = JSON.stringify({ status: "success", data: { resultType: "matrix", result } });
+    await using prometheus = Deno.serve({ port: 0, onListen() {} }, () => new Response(answer));
+    const source = ["--from", "prometheus", `http://127.0.0.1:${prometheus.addr.port}`, "q"];
+    const { code, stdout, complaints } = await runPodfit({ args: ["suggest", "deployment/web", ...source] });
+    assertEquals([code, stdout, complaints], [2, "", [
+      'podfit: Cannot suggest for deployment/web: no autoscaler is valid for container "My_App"; correct its name in the ' +
+      "load",
+    ]]);
+  }));
+
 /** Records of these pods, each with the CPU of its place in the list: 100m, 200m, ... */
 function formatRecords(pods: readonly string[]): string {
   const lines = pods.flatMap((name, index) =>
