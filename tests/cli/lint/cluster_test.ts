@@ -297,6 +297,19 @@ Deno.test("lint holds files against the cluster, and speaks of what is in the fi
   assertEquals(linesOf((await lint(run, { files: [autoscaler("mine", target), other] })).report), []);
 });
 
+Deno.test("lint says which of two autoscalers acts, whichever of them is in the files", async () => {
+  await using run = await ClusterRun.start();
+  const [high, low] = [autoscaler("high", { priority: 10 }), autoscaler("low", { priority: 1 })];
+  await run.create(deployment(), high, low);
+  await run.advance(10);
+  const messagesOf = async (file: Json) =>
+    (await lint(run, { files: [file] })).report.findings.map(({ message }) => message);
+  const says = (other: string) =>
+    `autoscaler "${other}" is for container "main" of the same pods: only the one of the higher priority (10) ever ` +
+    "resizes it: put both policies into one autoscaler";
+  assertEquals([await messagesOf(high), await messagesOf(low)], [[says("low")], [says("high")]]);
+});
+
 Deno.test("lint looks at the namespace that it is told, the context's, or all", async () => {
   await using run = await ClusterRun.start();
   await run.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } });

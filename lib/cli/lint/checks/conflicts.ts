@@ -31,14 +31,13 @@ export function checkOwners({ known, isSubject }: CheckContext): readonly Relati
   return all.flatMap((second, index) => {
     const first = all.slice(0, index).find((one) => haveSameContainer(one, second, pods));
     if (first === undefined) return [];
-    const of = toAutoscalerSubject(isSubject(toAutoscalerSubject(second)) ? second : first);
-    const other = of.name === second.name ? first : second;
+    const [own, other] = isSubject(toAutoscalerSubject(second)) ? [second, first] : [first, second];
     return [{
-      of,
+      of: toAutoscalerSubject(own),
       level: "warning",
       rule: "two-owners",
       path: "spec.containerName",
-      message: describeOwners(second, other),
+      message: describeOwners(own, other),
     }];
   });
 }
