@@ -111,9 +111,22 @@ function formatOrigin(
     const did = last.action === "revert" ? "took back a stuck resize," : "changed";
     return `It has this size because podfit ${did} ${last.change} ${formatAgo(last.at, now)}: ${last.why}.`;
   }
-  if (resizedAt !== null) return `It was last resized ${formatAgo(resizedAt, now)}, before these records begin.`;
+  if (resizedAt !== null) {
+    const when = formatAgo(resizedAt, now);
+    return isByOthers({ resizes, resizedAt }, since)
+      ? `It was last resized ${when}, by another client than podfit.`
+      : `It was last resized ${when}, before these records begin.`;
+  }
   if (unknown.length > 0) return "It has the size of its template, or one that it was given before.";
   return `It has the size of its template: podfit has not resized it in the ${formatAge(now - since)} of its records.`;
+}
+
+/** The records have every resize by podfit since they begin, so a later one is another client's. */
+export function isByOthers(
+  { resizes, resizedAt }: Pick<ContainerExplanation, "resizes" | "resizedAt">,
+  since: number,
+): boolean {
+  return resizedAt !== null && resizedAt > since && resizes.every(({ refused }) => refused !== null);
 }
 
 /** How far a resize is. */

@@ -12,6 +12,7 @@ import {
 } from "../terminal/numbers.ts";
 import type { Text } from "../terminal/output.ts";
 import { breakLines, formatTable, type TextOptions } from "../terminal/text.ts";
+import { isByOthers } from "./answers.ts";
 import { describeRules } from "./explain_workload.ts";
 import type {
   ContainerExplanation,
@@ -158,11 +159,12 @@ function describeResizes(
   { now, since }: PodExplanation,
   options: TextOptions,
 ): readonly string[] {
-  const back = `in the ${formatAge(now - since)} of records`;
   if (mode === "recommend") return ["  Resizes: none by this autoscaler, which only recommends"];
   if (resizes.length === 0) {
-    const last = resizedAt === null ? "" : `; the last was ${formatAgo(resizedAt, now)}`;
-    return [`  Resizes: none ${back}${last}`];
+    const back = `in the ${formatAge(now - since)} of records`;
+    if (resizedAt === null) return [`  Resizes: none ${back}`];
+    const by = isByOthers({ resizes, resizedAt }, since) ? ", by another client," : "";
+    return [`  Resizes: none by podfit ${back}; the last${by} was ${formatAgo(resizedAt, now)}`];
   }
   return [
     "  Resizes, newest first",

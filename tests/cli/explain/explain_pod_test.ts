@@ -79,6 +79,24 @@ Deno.test("explain says of a pod whose autoscaler only recommends what it has an
   await assertScreens("pod-recommend", show(run));
 });
 
+Deno.test("explain says of a resize by another client that it was one, and not that it is older than the records", async () => {
+  await using run = await ExplainRun.start();
+  await run.advance(30);
+  const containers = [{ name: "main", resources: { requests: { cpu: "160m" } } }];
+  const path = "/api/v1/namespaces/default/pods/web/resize";
+  await run.run.cluster.client.patch(path, "strategic", { spec: { containers } });
+  await run.advance(20);
+  assertEquals(run.explain().origin, "It was last resized 20s ago (11:00:41Z), by another client than podfit.");
+  assertEquals(
+    run.text().find((line) => line.startsWith("  Resizes")),
+    "  Resizes: none by podfit in the 50s of records; the last, by another client, was 20s ago (11:00:41Z)",
+  );
+  // The same pod, of which podfit has no record from before the resize.
+  const late = run.lines.pod("web").filter((line) => line.since > (run.explain().containers[0]?.resizedAt ?? 0));
+  const text = explainPod(late, { now: run.run.clock.now() });
+  assertEquals(text?.origin, "It was last resized 20s ago (11:00:41Z), before these records begin.");
+});
+
 Deno.test("explain counts from the newest record where podfit's clock is ahead of this computer's", async () => {
   await using run = await startInCooldown();
   const { answer, at } = run.explain();
