@@ -89,14 +89,14 @@ export function cutLoad(load: Load, [from, to]: readonly [from: number, to: numb
 
 /** The same seed gives the same load, on every machine. */
 export function addNoise(load: Load, seed: string): Load {
-  const knots = listKnots(load, seed);
+  const getKnot = createKnots(load, seed);
   return {
     seconds: load.seconds,
     at: (second) => {
       const place = Math.min(Math.max(0, second), load.seconds) / KNOT_SECONDS;
-      const index = Math.min(Math.floor(place), knots.length - 1);
-      const from = knots[index] ?? 0;
-      const to = knots[index + 1] ?? from;
+      const index = Math.floor(place);
+      const from = getKnot(index) ?? 0;
+      const to = getKnot(index + 1) ?? from;
       return { ...load.at(second), cpuMillicores: from + (to - from) * (place - index) };
     },
   };
@@ -134,18 +134,26 @@ const SIGMA = 0.1;
 
 const CORRELATED_SECONDS = 30;
 
-function listKnots({ seconds, at }: Load, seed: string): Float64Array {
+/** Knots are made as far as a run asks for them: it may be shorter than the load. */
+function createKnots({ seconds, at }: Load, seed: string): (index: number) => number | undefined {
   const draw = createNormal(seed);
   const kept = Math.exp(-KNOT_SECONDS / CORRELATED_SECONDS);
-  const knots = new Float64Array(Math.floor(seconds / KNOT_SECONDS) + 1);
+  const count = Math.floor(seconds / KNOT_SECONDS) + 1;
+  const knots: number[] = [];
   let noise = draw();
-  for (let index = 0; index < knots.length; index++) {
-    noise = kept * noise + Math.sqrt(1 - kept * kept) * draw();
-    const level = at(index * KNOT_SECONDS).cpuMillicores;
-    knots[index] = Math.round(Math.max(0, level * (1 + SIGMA * noise)) * 10) / 10;
-  }
-  return knots;
+  return (index) => {
+    // Many at a time: a load is read forwards, and each step back costs.
+    const end = index < knots.length ? 0 : Math.min(count, Math.max(index + 1, 2 * knots.length, FIRST_KNOTS));
+    while (knots.length < end) {
+      noise = kept * noise + Math.sqrt(1 - kept * kept) * draw();
+      const level = at(knots.length * KNOT_SECONDS).cpuMillicores;
+      knots.push(Math.round(Math.max(0, level * (1 + SIGMA * noise)) * 10) / 10);
+    }
+    return knots[index];
+  };
 }
+
+const FIRST_KNOTS = 500;
 
 /** Numbers of the normal distribution: Box and Muller, of splitmix64, https://prng.di.unimi.it/splitmix64.c */
 function createNormal(seed: string): () => number {

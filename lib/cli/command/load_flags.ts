@@ -2,6 +2,9 @@
 import { createFlag } from "./command.ts";
 import { parseBetween, parsePrometheusFlags, type PrometheusQuery } from "./parse_values.ts";
 
+/** No run and no load is longer. */
+export const MAX_DAYS = 400;
+
 /** The load, checked. */
 export interface LoadOptions {
   /** FILE or CONTAINER=FILE. */

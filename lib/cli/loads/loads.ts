@@ -16,8 +16,10 @@ import {
 } from "../../simulate/load/prometheus.ts";
 import { parseRecordLoads } from "../../simulate/load/usage.ts";
 import { type Resource, RESOURCES } from "../../units/resources.ts";
+import { MAX_DAYS } from "../command/load_flags.ts";
 import type { PrometheusQuery } from "../command/parse_values.ts";
 import { describeFileError, StartError } from "../command/process.ts";
+import { formatNumber } from "../terminal/numbers.ts";
 
 /** Where loads come from. */
 export interface LoadSources {
@@ -55,7 +57,22 @@ export async function readLoads(sources: LoadSources): Promise<readonly SourcedL
     const read = getLoadsOrThrow(await fetchPrometheusLoads(prometheus.range, prometheus.get));
     loads.push(...read.map((one) => ({ ...one, source: prometheus.range.query })));
   }
+  for (const one of loads) checkLength(one);
   return noise === null ? loads : loads.map((one) => ({ ...one, load: addNoise(one.load, noise) }));
+}
+
+const DAY_SECONDS = 86_400;
+
+/** A run of it would not end. */
+function checkLength({ source, load: { seconds } }: SourcedLoad): void {
+  const days = seconds / DAY_SECONDS;
+  if (days <= MAX_DAYS) return;
+  throw new StartError(
+    `Cannot use load "${source}": it is ${
+      formatNumber(days)
+    } days long, and ${MAX_DAYS} are the most; give a part of it, ` +
+      "or divide its seconds by 1000 if they are milliseconds",
+  );
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The flags of `podfit simulate`. */
 import { createFlag, defineCommand, type Typed } from "../command/command.ts";
-import { LOAD_FLAGS, type LoadGiven, type LoadOptions, toLoadOptions } from "../command/load_flags.ts";
+import { LOAD_FLAGS, type LoadGiven, type LoadOptions, MAX_DAYS, toLoadOptions } from "../command/load_flags.ts";
 import { parseBetween, parseOptional, parseTimeSpan, parseWhole } from "../command/parse_values.ts";
 import { StartError } from "../command/process.ts";
 import { createFormatFlag, parseFormat } from "../command/shared_flags.ts";
@@ -112,7 +112,7 @@ function toSimulateOptions(given: Given): SimulateOptions {
     ...load,
     forMs: parseTimeSpan(given.for),
     hasNoise: given.noise === true,
-    hours: parseOptional(written("--hours", given.hours), (one) => parseBetween(one, [0.01, 24 * 400])),
+    hours: parseOptional(written("--hours", given.hours), (one) => parseBetween(one, [0.01, 24 * MAX_DAYS])),
     seed: given.seed,
     output: parseFormat(given.output, FORMATS),
     html: given.html ?? null,

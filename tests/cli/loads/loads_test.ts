@@ -1,12 +1,32 @@
 /** Which load does a container get, and which loads are refused because no container gets them? */
-import { assertEquals, assertThrows } from "#assert";
+import { assertEquals, assertRejects, assertThrows } from "#assert";
 import { StartError } from "../../../lib/cli/command/process.ts";
-import { describeOtherPods, type SourcedLoad, takeUsed } from "../../../lib/cli/loads/loads.ts";
+import { describeOtherPods, readLoads, type SourcedLoad, takeUsed } from "../../../lib/cli/loads/loads.ts";
 import { IDLE } from "../../../lib/simulate/load.ts";
 
 function load(source: string, container: string | null, pod: string | null = null): SourcedLoad {
   return { source, container, pod, load: IDLE, seen: ["cpu"] };
 }
+
+Deno.test("readLoads() refuses a load that is longer than a run may be", async () => {
+  const file = await Deno.makeTempFile({ suffix: ".csv" });
+  const read = async (seconds: number) => {
+    await Deno.writeTextFile(file, `seconds,millicores\n0,100\n${seconds},200\n`);
+    const sources = { csv: [`app=${file}`], records: [], percentOfCores: 1, noise: "1", prometheus: null };
+    return (await readLoads(sources)).map(({ load }) => load.seconds);
+  };
+  try {
+    assertEquals(await read(400 * 86_400), [400 * 86_400]);
+    await assertRejects(
+      () => read(1_000_000_000_000),
+      StartError,
+      `Cannot use load "app=${file}": it is 11,574,074 days long, and 400 are the most; give a part of it, or divide its ` +
+        "seconds by 1000 if they are milliseconds",
+    );
+  } finally {
+    await Deno.remove(file);
+  }
+});
 
 Deno.test("takeUsed() keeps the load that names a container, else the one that names none, and of pods the first", () => {
   const named = [

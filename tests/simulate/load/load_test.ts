@@ -46,6 +46,16 @@ Deno.test("addNoise() goes in straight lines between its knots", () => {
   assertAlmostEquals(at(25).cpuMillicores, (at(20).cpuMillicores + at(30).cpuMillicores) / 2, 1e-9);
 });
 
+Deno.test("addNoise() reads no more of a long load than a run asks for, and gives the same whatever order it is asked in", () => {
+  let asked = 0;
+  const flat: Load = { seconds: 1e12, at: () => ({ cpuMillicores: 300 + 0 * asked++, workingSetBytes: 7 }) };
+  const { at } = addNoise(flat, "a");
+  const forwards = [0, 17, 40_000].map((second) => at(second).cpuMillicores);
+  assert(asked < 10_000, String(asked));
+  const other = addNoise(flat, "a");
+  assertEquals([40_000, 17, 0].map((second) => other.at(second).cpuMillicores).reverse(), forwards);
+});
+
 function listCpu({ seconds, at }: Load, every: number): readonly number[] {
   return Array.from({ length: Math.floor(seconds / every) }, (_, index) => at(index * every).cpuMillicores);
 }
