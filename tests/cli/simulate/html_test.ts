@@ -92,6 +92,37 @@ Deno.test("formatHtml() names each thing that is drawn once and used by its name
   assertEquals(new Set(ids).size, ids.length);
 });
 
+Deno.test("formatHtml() has a part for each container of each workload, with the runs of that workload alone", () => {
+  const named = (simulation: Simulation, ...names: readonly string[]): Simulation => ({
+    ...simulation,
+    containers: names.flatMap((container) => simulation.containers.map((one) => ({ ...one, container }))),
+  });
+  const runs = [
+    { ...runOf("web, balanced", named(BALANCED, "app")), group: "Deployment web" },
+    { ...runOf("web, never", named(LATENCY, "app")), group: "Deployment web", isBaseline: true },
+    { ...runOf("db, balanced", named(LATENCY, "postgres", "app")), group: "StatefulSet db" },
+    { ...runOf("db, never", named(BALANCED, "postgres", "app")), group: "StatefulSet db", isBaseline: true },
+  ];
+  const html = formatHtml(report({ runs }));
+  const [, ...parts] = html.split("<h2>");
+  assertEquals(parts.map((part) => part.slice(0, part.indexOf("<"))), [
+    "Deployment web, container app",
+    "StatefulSet db, container postgres",
+    "StatefulSet db, container app",
+  ]);
+  const columns = parts.map((part) => [...part.matchAll(/<th scope="col">([^<]*)</g)].map(([, name]) => name));
+  assertEquals(columns, [
+    ["web, balanced", "web, never", "change"],
+    ["db, balanced", "db, never", "change"],
+    ["db, balanced", "db, never", "change"],
+  ]);
+  // One plot of each resource, at full width: there is nothing to compare it with.
+  assertEquals(parts.map((part) => count(part, /<svg viewBox="0 0 944 /g)), [2, 2, 2]);
+  assertEquals(count(html, /class="best"/g), 0);
+  const ids = [...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
+  assertEquals(new Set(ids).size, ids.length);
+});
+
 Deno.test("formatHtml() draws replicas where something scales them", () => {
   const runs = [runOf("both", BALANCED, [[0, 2], [1800, 5]])];
   const html = formatHtml(report({ runs }));
@@ -209,8 +240,8 @@ Deno.test("formatHtml() counts the resizes of a long run in parts, and shows its
   const [container] = WEEK.containers;
   assert(container !== undefined && container.resizes.length > 500, `${container?.resizes.length}`);
   const html = formatHtml(report({ runs: [runOf("thrifty", WEEK)] }));
-  const [all = "", day = ""] = html.split("<h2>The worst day of ");
-  assertMatch(day.slice(0, 80), /^main: from 3d to 4d</);
+  const [all = "", day = ""] = html.split("<h2>Container main, the worst day:");
+  assertMatch(day.slice(0, 80), /^ from 3d to 4d</);
   assertMatch(all, /<title>[^<]*: \d+ resizes up in /);
   const [, request = ""] = /<path class="request" d="([^"]*)"/.exec(all) ?? [];
   assert(count(request, /H/g) <= 168, request.slice(0, 80));

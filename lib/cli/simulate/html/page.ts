@@ -58,7 +58,7 @@ export function formatHtml(report: Report): string {
       policies.map((run) => `<section>\n<h3>${escapeHtml(run.name)}</h3>\n${formatTiles(run, report)}\n</section>`),
     ),
     ...policies.length > 0 ? [LEGEND] : [],
-    ...(policies[0]?.simulation.containers ?? []).map((_, index) => formatContainer(report, index)),
+    ...listContainers(report).map((one, index) => formatContainer(report, { ...one, id: String(index) })),
     ...policies.some(({ replicas }) => replicas.length > 0) ? [formatReplicas(policies)] : [],
     ...candidates.length > 0 ? [formatSweep(report)] : [],
     "</body>",
@@ -92,7 +92,9 @@ function listVerdicts({ runs, unknown }: Report): readonly string[] {
       ...own.memoryRequest === null ? [] : [
         `${run.name} requests ${formatMemory(own.memoryRequest)} of memory on average${
           compare(own.memoryRequest, other?.memoryRequest ?? undefined)
-        }, and is killed for memory ${own.kills} times${than(other === null ? undefined : String(other.kills))}.`,
+        }, and is killed for memory ${own.kills === 1 ? "once" : `${own.kills} times`}${
+          than(other === null ? undefined : String(other.kills))
+        }.`,
       ],
     ];
     return parts.join(" ");
@@ -144,14 +146,41 @@ const FULL_WIDTH = 944;
 
 const COMPARED_WIDTH = 640;
 
-function formatContainer({ runs, unknown }: Report, index: number): string {
+/** A container of one workload. */
+interface ReportContainer {
+  readonly group: string;
+  readonly name: string;
+  /** With the workload if there are several. */
+  readonly title: string;
+}
+
+/** Workloads can have containers of one name, or as many of other names. */
+function listContainers({ runs }: Report): readonly ReportContainer[] {
+  const groups = Map.groupBy(runs.filter(({ isBaseline }) => !isBaseline), ({ group }) => group);
+  return [...groups].flatMap(([group, [first]]) =>
+    (first?.simulation.containers ?? []).map(({ container: name }) => ({
+      group,
+      name,
+      title: groups.size > 1 ? `${group}, container ${name}` : `Container ${name}`,
+    }))
+  );
+}
+
+function findContainer({ simulation }: ReportRun, name: string): ContainerRun | undefined {
+  return simulation.containers.find(({ container }) => container === name);
+}
+
+function formatContainer(
+  { runs: all, unknown }: Report,
+  { group, name, title, id }: ReportContainer & { readonly id: string },
+): string {
+  const runs = all.filter((run) => run.group === group);
   const policies = runs.filter(({ isBaseline }) => !isBaseline);
-  const shown = policies.flatMap(({ name, simulation }) => {
-    const container = simulation.containers[index];
-    return container === undefined ? [] : [{ name, container, simulation }];
+  const shown = policies.flatMap((run) => {
+    const container = findContainer(run, name);
+    return container === undefined ? [] : [{ name: run.name, container, simulation: run.simulation }];
   });
   const containers = shown.map(({ container }) => container);
-  const name = containers[0]?.container ?? "";
   const missing = listUnknown(unknown, name);
   const resources = (["cpu", "memory"] as const).filter((one) => !missing.includes(one));
   const tops = { cpu: findTop(containers, "cpu"), memory: findTop(containers, "memory") };
@@ -169,7 +198,7 @@ function formatContainer({ runs, unknown }: Report, index: number): string {
             top: tops[resource],
             width,
             run: name,
-            id: `${part}${resource}${index}-${at}`,
+            id: `${part}${resource}${id}-${at}`,
           })
         ),
         "</section>",
@@ -179,16 +208,16 @@ function formatContainer({ runs, unknown }: Report, index: number): string {
   const seconds = first?.simulation.seconds ?? 0;
   const day = isLong(seconds) ? findWorstDay(containers, first?.simulation.stepSeconds ?? 1, seconds) : null;
   return [
-    `<h2>Container ${escapeHtml(name)}</h2>`,
+    `<h2>${escapeHtml(title)}</h2>`,
     ...missing.length === 0 ? [] : [`<p>${describeUnknown(missing)}.</p>`],
     draw({ from: 0, to: seconds }, "all"),
     ...day === null ? [] : [
       "<p>A long run in equal parts: request and limit are the means of each part, and bars count its resizes.</p>",
-      `<h2>The worst day of ${escapeHtml(name)}: from ${formatSpan(day.from)} to ${formatSpan(day.to)}</h2>`,
+      `<h2>${escapeHtml(title)}, the worst day: from ${formatSpan(day.from)} to ${formatSpan(day.to)}</h2>`,
       "<p>The day with the most CPU beyond the limit, and after that beyond the request, under all policies together.</p>",
       draw(day, "day"),
     ],
-    `<div class="scroll">${formatFigures(runs, index, missing)}</div>`,
+    `<div class="scroll">${formatFigures(runs, name, missing)}</div>`,
   ].join("\n");
 }
 
@@ -273,14 +302,15 @@ function formatSweep({ candidates }: Report): string {
  * The figures of one container, a column for each run. With two policies `change` is from the first to the second, with
  * one policy from the workload that is never resized.
  */
-function formatFigures(runs: readonly ReportRun[], index: number, missing: readonly Resource[]): string {
-  const columns = runs.flatMap(({ simulation, isBaseline }) => {
-    const container = simulation.containers[index];
-    return container === undefined ? [] : [{ container, isBaseline, podSeconds: computePodSeconds(simulation) }];
+function formatFigures(runs: readonly ReportRun[], of: string, missing: readonly Resource[]): string {
+  const columns = runs.flatMap((run) => {
+    const container = findContainer(run, of);
+    const { name, isBaseline, simulation } = run;
+    return container === undefined ? [] : [{ name, container, isBaseline, podSeconds: computePodSeconds(simulation) }];
   });
   const policies = columns.filter(({ isBaseline }) => !isBaseline).length;
   const isCompared = columns.length > 1 && policies <= 2;
-  const head = runs.map(({ name }) => `<th scope="col">${escapeHtml(name)}</th>`).join("");
+  const head = columns.map(({ name }) => `<th scope="col">${escapeHtml(name)}</th>`).join("");
   const known = RUN_FIGURES.filter(({ hint, resource }) =>
     hint !== undefined && (resource === null || !missing.includes(resource))
   );
