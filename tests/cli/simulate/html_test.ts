@@ -147,6 +147,9 @@ Deno.test("formatHtml() shows a sweep in the order of its places", () => {
   ];
   const html = formatHtml(report({ candidates }));
   assertStringIncludes(html, "3 policies, best first");
+  // Slack is of CPU and memory, in the table and at the axis.
+  assertEquals(count(html, />slack \(a core = 4 GiB\)</g), 2);
+  assertEquals(count(html, /CPU slack|CPU requested and not used/g), 0);
   assertStringIncludes(html, "the 2 policies that no other beats");
   const rows = [...html.matchAll(/<th scope="row">([\w. ]+)<\/th><td>([^<]*)<\/td><td>([^<]*)</g)].map((row) =>
     row.slice(1)

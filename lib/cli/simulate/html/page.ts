@@ -28,6 +28,7 @@ import {
   listStepsIn,
   maxOf,
   type Plot,
+  SLACK,
 } from "./plot.ts";
 import { escapeHtml, type Report, type ReportCandidate, type ReportRun, type TimeRange } from "./report.ts";
 
@@ -368,7 +369,7 @@ function formatFront(candidates: readonly ReportCandidate[]): string {
       `<td>${formatSpan(throttledSeconds)}</td><td>${formatNumber(oomKills)}</td>` +
       `<td>${formatNumber(resizesPerHour)}</td></tr>`
     );
-  const head = ["CPU slack", "throttled", "OOM kills", "resizes an hour"].map((one) => `<th scope="col">${one}</th>`);
+  const head = [SLACK, "throttled", "OOM kills", "resizes an hour"].map((one) => `<th scope="col">${one}</th>`);
   return `<table><thead><tr><td></td>${head.join("")}</tr></thead>\n<tbody>${rows.join("\n")}</tbody></table>`;
 }
 

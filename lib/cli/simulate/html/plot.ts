@@ -299,6 +299,9 @@ const CHART_BOTTOM = 330;
 /** More numbers would lie over each other. */
 const MAX_LABELS = 12;
 
+/** The name of the slack of a sweep, which counts CPU and memory. */
+export const SLACK = "slack (a core = 4 GiB)";
+
 /** `candidates`: best first. The best have the number of their place. */
 export function drawCandidates(candidates: readonly ReportCandidate[]): string {
   const most = (read: (one: ReportCandidate) => number) => Math.max(...candidates.map(read), 0);
@@ -323,9 +326,7 @@ export function drawCandidates(candidates: readonly ReportCandidate[]): string {
       `<text class="tick middle" x="${at(toX(tick))}" y="${CHART_BOTTOM + 18}">${formatQuantity(tick, "cpu")}</text>`
     ),
     `<text class="tick" x="${CHART_LEFT + 6}" y="${CHART_TOP + 4}">resizes an hour</text>`,
-    `<text class="tick end" x="${CHART_WIDTH - CHART_RIGHT}" y="${
-      CHART_BOTTOM + 38
-    }">CPU requested and not used, mean</text>`,
+    `<text class="tick end" x="${CHART_WIDTH - CHART_RIGHT}" y="${CHART_BOTTOM + 38}">${SLACK}</text>`,
     edge.length > 1 ? `<path class="front" d="M${edge.map(toPoint).join("L")}"/>` : "",
     ...behind.map(draw),
     ...front.map(draw),
