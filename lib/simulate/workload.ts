@@ -145,7 +145,14 @@ export class Workload {
     while (this.#members.length + this.#starting.length > replicas && this.#starting.length > 0) this.#starting.pop();
     if (this.#members.length <= replicas) return;
     this.#members.length = replicas;
-    this.changes.push({ at: now, replicas });
+    this.#noteReplicas(now);
+  }
+
+  /** Several pods can start at one time. */
+  #noteReplicas(at: number): void {
+    if (this.changes.at(-1)?.at === at) this.changes.pop();
+    const replicas = this.#members.length;
+    if (this.changes.at(-1)?.replicas !== replicas) this.changes.push({ at, replicas });
   }
 
   #add(at: number): void {
@@ -176,7 +183,7 @@ export class Workload {
       }),
     };
     this.#members.push(member);
-    this.changes.push({ at, replicas: this.#members.length });
+    this.#noteReplicas(at);
   }
 
   #toWorkloadPod(member: Member): WorkloadPod {
