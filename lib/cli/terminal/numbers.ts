@@ -41,10 +41,11 @@ export function formatAgo(at: number, now: number): string {
 export function formatSize(amount: number | null, resource: Resource): string {
   if (amount === null) return "none";
   if (resource === "cpu") return formatAmount(Math.round(amount), "cpu");
-  const unit = BYTE_UNITS.find(([bytes]) => amount >= bytes);
+  // What a node has left is negative if more than it has is requested.
+  const unit = BYTE_UNITS.find(([bytes]) => Math.abs(amount) >= bytes);
   const [bytes, suffix] = unit ?? [1, ""];
   const count = amount / bytes;
-  return `${Number(count.toFixed(Number.isInteger(count) || count >= 100 ? 0 : 1))}${suffix}`;
+  return `${Number(count.toFixed(Number.isInteger(count) || Math.abs(count) >= 100 ? 0 : 1))}${suffix}`;
 }
 
 export function formatPercent(share: number | null): string {
