@@ -29,9 +29,9 @@ export interface ExplainOptions {
 
 const NOTES = `
 A name alone is a pod, or else the Deployment, StatefulSet, DaemonSet, ScaledObject or PodResourceAutoscaler of this name.
-The first sentence is the answer. Then come usage and its age, thresholds and streaks, what is wanted and why, every gate
-with pass or FAIL, every cap, the last resizes, and what the next one waits for. For a workload with a ScaledObject:
-triggers, windows, limits, conditions, and its pods.
+The first sentence is the answer. Then come usage and its age, thresholds and streaks, what is wanted and why, each cap
+that changes it, each check that fails, the last resizes, and what the next one waits for. -o json has the checks that pass,
+too. For a workload with a ScaledObject: triggers, windows, limits, conditions, and its pods.
 
 Asks the podfit that owns the pod, through pods/proxy of the API server: the leader, or the agent of the pod's node. That
 podfit must run with --debug-listen, and you need the right to "get" on "pods/proxy" in its namespace. Where no podfit is
