@@ -28,6 +28,22 @@ Deno.test("lint finds the same flaws in the whole directory: no file's objects a
   assertEquals(found, sources.flatMap((source) => toPlanted(source).map((flaw) => `${source.name} ${flaw}`)));
 });
 
+Deno.test("lint says of a workload without containers that there is none", () => {
+  const text = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {}}}
+---
+apiVersion: keda.kedify.io/v1alpha1
+kind: PodResourceAutoscaler
+metadata: {name: web}
+spec: {target: {kind: Deployment, name: web}, profile: balanced, containerName: app}
+`;
+  assertEquals(lintManifests([{ name: "web.yaml", text }]).findings.map(({ message }) => message), [
+    'no pod of deployment "web" has a container "app", and nothing is resized or measured of it: there is none',
+  ]);
+});
+
 Deno.test("the planted flaws are of every level, and good files stand beside them", async () => {
   const planted = (await readSources()).map(toPlanted);
   assertEquals(LEVELS.filter((level) => !planted.some(([flaw]) => flaw?.startsWith(`${level} `))), []);

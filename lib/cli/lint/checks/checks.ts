@@ -152,9 +152,9 @@ function describeContainer(
     ),
   ];
   const shown = names.slice(0, MAX_SHOWN).map(quote).join(", ");
-  return `no pod of ${whose} has a container ${
-    quote(name)
-  }, and nothing is resized or measured of it: there is ${shown}`;
+  return `no pod of ${whose} has a container ${quote(name)}, and nothing is resized or measured of it: there is ${
+    shown === "" ? "none" : shown
+  }`;
 }
 
 /** At most one finding for each bound. */
