@@ -1,8 +1,8 @@
 /**
  * How does a CSV file become a load?
  * The header has `seconds`; for CPU `cpu` (a quantity), `millicores` or `percent`; for memory `memory` (a quantity) or
- * `bytes`; and `cache` (a quantity). Values between rows lie on straight lines. Empty lines and lines that begin with #
- * are skipped.
+ * `bytes`; and `cache` (a quantity). Values between rows lie on straight lines. `#` begins a comment, and empty lines are
+ * skipped.
  */
 import { parseAmount } from "../../units/quantity.ts";
 import { quote } from "../../units/untrusted.ts";
@@ -78,8 +78,9 @@ function withCache({ cpu, memory, cache }: Readonly<Record<Target, Points>>) {
 }
 
 function listRows(text: string): readonly Row[] {
-  return text.replace(/^\uFEFF/, "").split(/\r?\n/).flatMap((line, index): readonly Row[] => {
-    if (line.trim() === "" || line.startsWith("#")) return [];
+  return text.replace(/^\uFEFF/, "").split(/\r?\n/).flatMap((text, index): readonly Row[] => {
+    const line = text.replace(/#.*$/, "");
+    if (line.trim() === "") return [];
     let column = 1;
     const cells = line.split(",").map((part) => {
       const cell = { text: part.trim().replace(/^"(.*)"$/, "$1"), column: column + part.search(/\S|$/) };

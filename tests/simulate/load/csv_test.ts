@@ -39,6 +39,15 @@ Deno.test("parseCsvLoads() reads quantities in any order of columns, with commen
   assertEquals(load(text).at(5), { cpuMillicores: 875, workingSetBytes: 96 * MIB, pageCacheBytes: 2 * MIB });
 });
 
+Deno.test("parseCsvLoads() takes what follows # for a comment, wherever it begins", () => {
+  const text = "  # of Monday\nseconds,cpu # in cores\n0,100m\n60,200m # peak\n120,12Q # slip\n";
+  assertEquals(load(text.replace("12Q", "300m")).at(60).cpuMillicores, 200);
+  assertEquals(parseCsvLoads(text, { file: "a.csv" }), {
+    ok: false,
+    message: 'a.csv:5:5: Cannot parse quantity "12Q": unknown suffix "Q"',
+  });
+});
+
 Deno.test("parseCsvLoads() takes memory alone, with constant CPU", () => {
   assertEquals(load("seconds,bytes\n0,1\n2,3\n").at(1), { cpuMillicores: 100, workingSetBytes: 2 });
 });
