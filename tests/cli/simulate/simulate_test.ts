@@ -143,6 +143,7 @@ Deno.test("podfit simulate says what is missing", async () => {
     "web.yaml": DEPLOYMENT,
     "pra.yaml": BALANCED.replace("name: web}", "name: other}"),
     "web-pra.yaml": BALANCED,
+    "shop.yaml": DEPLOYMENT.replace("  name: web\n", "  name: web\n  namespace: shop\n"),
     "step.csv": STEP,
   };
   const cases: readonly (readonly [readonly string[], string])[] = [
@@ -151,6 +152,10 @@ Deno.test("podfit simulate says what is missing", async () => {
     [
       ["-f", "web.yaml", "-f", "pra.yaml", "--load", "step.csv"],
       "no container of Deployment web is one that web stands for",
+    ],
+    [
+      ["-f", "shop.yaml", "-f", "web-pra.yaml", "--load", "step.csv"],
+      "web cannot size Deployment shop/web from namespace default: set metadata.namespace of both to the same",
     ],
     [["-f", "web.yaml"], "without a load: name one with --load FILE"],
     [["-f", "web.yaml", "-f", "pra.yaml", "--load", "gone.csv"], "no container of Deployment web"],

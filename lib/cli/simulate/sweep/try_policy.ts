@@ -158,14 +158,20 @@ export function toSubjects({ workloads, autoscalers, scaledObjects }: Matched): 
     const contenders = own.flatMap((one) => new ContainerAutoscalers().list({ ...one, mode: "apply" }, pod));
     if (contenders.length === 0) return [];
     const scaledObject = scaledObjects.find((one) => isScaledBy(one, workload)) ?? null;
-    const least = scaledObject?.scaledObject?.minReplicas ?? 1;
-    const replicas = scaledObject === null ? 1 : Math.max(1, least, workload.replicas);
+    const { minReplicas = 1, maxReplicas = 1 } = scaledObject?.scaledObject ?? {};
+    const replicas = Math.max(1, Math.min(maxReplicas, Math.max(minReplicas, workload.replicas)));
     return [{ title: toTitle(workload), pod, autoscalers: contenders, scaledObject, replicas }];
   });
   const outside = subjects.map(findOutside).find((one) => one !== null) ?? null;
   if (outside !== null) return refuse(outside);
   if (subjects.length > 0) return { ok: true, subjects };
   const [names, titles] = [active.map(({ name }) => name), workloads.map(toTitle)].map((list) => list.join(", "));
+  const spaces = [...new Set(active.map(({ namespace }) => namespace))];
+  if (!workloads.some(({ namespace }) => spaces.includes(namespace))) {
+    return refuse(
+      `${names} cannot size ${titles} from namespace ${spaces.join(", ")}: set metadata.namespace of both to the same`,
+    );
+  }
   return refuse(
     `no container of ${titles} is one that ${names} stands for: look at target, selector and containerName`,
   );
