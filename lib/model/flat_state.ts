@@ -2,7 +2,7 @@
  * A pod's state as the daemon keeps it between two evaluations: flat, in little memory, and changed in place.
  *
  * The numbers of all samples are in one array for each view. `decideSize` reads and returns a plain `PodState`; a quiet
- * evaluation (`lib/vertical/quiet.ts`) only writes numbers here. Measured with 9,000 pods: the heap peaks at 170 MiB
+ * evaluation (`lib/vertical/quiet`) only writes numbers here. Measured with 9,000 pods: the heap peaks at 170 MiB
  * with flat states and at 255 MiB with plain ones.
  */
 import type { Pressure, PsiHint } from "../api/usage.ts";

@@ -1,5 +1,6 @@
 /**
- * When is a simulated pod polled and decided about? A request of a decision takes effect a moment later.
+ * When is a simulated pod polled and decided about?
+ *
  * The daemon's own decisions poll it, and its requests take effect a moment later. It is changed in place, for speed.
  */
 import type { Autoscaler } from "../model/autoscaler.ts";

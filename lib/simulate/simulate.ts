@@ -2,7 +2,6 @@
  * How does a pod fare under a load? This runs podfit's own decisions in virtual time on a small model of a node.
  *
  * It is pure: the same seed gives the same result.
- * It is pure, and the same for the same seed.
  */
 import type { Autoscaler } from "../model/autoscaler.ts";
 import type { PodFacts } from "../model/pod.ts";

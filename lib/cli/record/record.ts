@@ -8,7 +8,7 @@ import { askUntilAnswered, type DebugListener, type DebugQuery, readTexts } from
 import { writeError, writeOutput } from "../terminal/output.ts";
 import type { RecordOptions } from "./options.ts";
 
-/** Resolves to the exit code: 0 = recorded, 1 = not recorded, or not to the end. */
+/** Resolves to exit code 0: recorded, until podfit, a signal or --for ends it. Rejects with a StartError for no records. */
 export function record(options: RecordOptions): Promise<number> {
   return withAccess(options.access, async (access, signal) => {
     const { subject: { kind, name }, path } = options;
