@@ -1,7 +1,7 @@
 /**
  * When is a simulated pod polled and decided about?
  *
- * The daemon's own decisions poll it, and its requests take effect a moment later. It is changed in place, for speed.
+ * The daemon's own code decides, and its requests take effect a moment later. The pod is changed in place, for speed.
  */
 import type { Autoscaler } from "../model/autoscaler.ts";
 import type { NodeCapacity, Observation, SizeInput, SizeOutcome } from "../model/decision.ts";
