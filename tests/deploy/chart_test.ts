@@ -174,6 +174,15 @@ chartTest("values that contradict each other are refused, with what to change", 
   for (const [values, why] of cases) assertMatch(await refuse(values), why);
 });
 
+chartTest("the policy of each mode has the excluded namespaces of the values (C54, L56)", async () => {
+  for (const mode of MODES) {
+    const objects = parseObjects(await renderText({ values: { mode, excludeNamespaces: ["ingress"] } }));
+    const { variables } = objects.find(({ kind }) => kind === "ValidatingAdmissionPolicy")?.["spec"];
+    const { expression } = variables.find(({ name }: Rendered["metadata"]) => name === "isExcluded");
+    assertStringIncludes(expression, 'request.namespace in ["ingress"]', mode);
+  }
+});
+
 const PEM = "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----";
 
 chartTest("the definition is upgraded with the chart and survives it, unless told otherwise", async () => {

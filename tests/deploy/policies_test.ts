@@ -66,6 +66,7 @@ const APP = "system:serviceaccount:shop:web";
 const ADMIN = "kubernetes-admin";
 const LABELS = { app: "web", "podfit.dev/mode": "sidecar" };
 const NODE1 = { pod: "podfit-x", uid: "u9", node: "node1" };
+const EXCLUDED = { "podfit.dev/excluded": "" };
 const OWN = { pod: "web-1", uid: "u1", node: "node1" };
 
 function lease(before: string | null, after: string, seconds = 15): Write {
@@ -109,7 +110,7 @@ const NODE_LOCAL: Readonly<Record<string, readonly [Request, Answer]>> = {
     "is refused",
   ],
   "an agent's, for a pod of its node in a namespace that is labelled as excluded,": [
-    { username: AGENT, token: NODE1, namespaceLabels: { "podfit.dev/excluded": "" } },
+    { username: AGENT, token: NODE1, namespaceLabels: EXCLUDED },
     "is refused",
   ],
   ...Object.fromEntries(
@@ -142,6 +143,26 @@ const SIDECARS: Readonly<Record<string, readonly [Request, Answer]>> = {
   "a sidecar's, for the pod of its name that came after its own,": [
     { username: SIDECAR, token: OWN, pod: { uid: "u7", labels: LABELS } },
     "is refused",
+  ],
+  ...Object.fromEntries(
+    ["kube-system", "kube-public", "kube-node-lease"].map((namespace) =>
+      [`a sidecar's, for its own pod in ${namespace},`, [
+        { username: SIDECAR, token: OWN, pod: { labels: LABELS }, namespace },
+        "is refused",
+      ]] as const
+    ),
+  ),
+  "a sidecar's, for its own pod in a namespace that is labelled as excluded,": [
+    { username: SIDECAR, token: OWN, pod: { labels: LABELS }, namespaceLabels: EXCLUDED },
+    "is refused",
+  ],
+  "a sidecar's, for a status in a namespace that is labelled as excluded,": [
+    { username: SIDECAR, token: OWN, write: STATUS, namespaceLabels: EXCLUDED },
+    "passes",
+  ],
+  "an administrator's, for a pod with the label in a namespace that is labelled as excluded,": [
+    { username: ADMIN, pod: { labels: LABELS }, namespaceLabels: EXCLUDED },
+    "is not looked at",
   ],
   ...writesOf(SIDECAR, OWN),
   "of a sidecar's account with a token of no pod": [
@@ -354,6 +375,8 @@ Deno.test("C54 a refusal of the policies says what the token is of, and what to 
     'the token is of node "node1" and the pod on node "node2": the podfit of that node resizes it',
   );
   assertStringIncludes(judge(nodeLocal, { username: AGENT }).message, "use the token that the kubelet mounts");
+  const excluded = judge(sidecar, { username: SIDECAR, token: OWN, namespaceLabels: EXCLUDED });
+  assertStringIncludes(excluded.message, 'podfit resizes nothing in namespace "shop": it is excluded');
   const central = judge(sidecar, { username: CENTRAL, token: NODE1, pod: { labels: LABELS } });
   assertStringIncludes(central.message, 'the token is of pod "podfit-x": to have another podfit resize it, take the');
 });

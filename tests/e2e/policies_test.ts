@@ -71,13 +71,7 @@ scenario(
       assertEquals([(await scale(1)).status, (await end("one")).status], [200, 200]);
 
       await using admin = await backend().connect();
-      const label = (value: string | null) =>
-        write(admin, {
-          method: "PATCH",
-          path: `/api/v1/namespaces/${namespace}`,
-          body: { metadata: { labels: { "podfit.dev/excluded": value } } },
-        });
-      await label("true");
+      await excludeNamespace(admin, namespace, "true");
       await waitFor("the label to be seen", async () => (await resize(podfit, namespace, "web")).status === 403);
       const excluded = await resize(podfit, namespace, "web");
       assertStringIncludes(excluded.message, `podfit resizes and scales nothing in namespace "${namespace}"`);
@@ -85,7 +79,7 @@ scenario(
       // podfit lets go of an object there.
       assertEquals((await change({ metadata: { finalizers: [] } })).status, 200);
       assertEquals((await resize(admin, namespace, "web")).status, 200);
-      await label(null);
+      await excludeNamespace(admin, namespace, null);
       await waitFor("the label to be gone", async () => (await resize(podfit, namespace, "web")).status === 200);
     },
   },
@@ -154,8 +148,23 @@ scenario("C17 C54 a pod with a sidecar is resized with its own token alone, and 
     await using admin = await backend().connect();
     assertEquals(await answers(admin), [200, 200, 200]);
     await assertOwnWritesOnly(sidecar, namespace, "web-1");
+
+    await excludeNamespace(admin, namespace, "true");
+    await waitFor("the label to be seen", async () => (await resize(sidecar, namespace, "web-1")).status === 403);
+    const excluded = await resize(sidecar, namespace, "web-1");
+    assertStringIncludes(excluded.message, `podfit resizes nothing in namespace "${namespace}"`);
+    assertEquals((await resize(admin, namespace, "web-1")).status, 200);
   },
 });
+
+/** By the label; `null` ends it. */
+function excludeNamespace(admin: ApiServer, namespace: string, value: string | null): Promise<Answer> {
+  return write(admin, {
+    method: "PATCH",
+    path: `/api/v1/namespaces/${namespace}`,
+    body: { metadata: { labels: { "podfit.dev/excluded": value } } },
+  });
+}
 
 /** Leases and events in the name of that pod, and of no other. */
 async function assertOwnWritesOnly(server: ApiServer, namespace: string, pod: string): Promise<void> {

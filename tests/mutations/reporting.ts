@@ -340,6 +340,13 @@ export const REPORTING: Mutations = {
       test: "C54 a write under the policy sidecar",
     },
     {
+      breaks: "lets a sidecar resize its pod in an excluded namespace",
+      file: "deploy/policies/sidecar.yaml",
+      find: 'expression: request.resource.resource != "pods" || !variables.isExcluded',
+      replace: "expression: true",
+      test: "C54 a write under the policy sidecar",
+    },
+    {
       breaks: "lets a stolen token resize kube-system",
       file: "deploy/policies/central.yaml",
       find: "expression: variables.isScaledObject || !variables.isExcluded",
