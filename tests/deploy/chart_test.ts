@@ -119,6 +119,47 @@ chartTest("a name of its own is in every name but those that podfit looks for", 
   }
 });
 
+chartTest("a name that YAML would read as a number or as a truth is still a name", async () => {
+  for (const odd of ["777", "1e3", "null", "true"]) {
+    const own = { name: odd, key: odd };
+    const common = {
+      fullnameOverride: odd,
+      serviceAccount: { name: odd },
+      priorityClassName: odd,
+      watchNamespaces: [odd],
+      excludeNamespaces: ["kube-system"],
+      metrics: { auth: true, tls: { secretName: odd } },
+      podMonitor: { enabled: true, tokenSecret: own },
+      serviceMonitor: { enabled: true },
+      prometheusRule: { enabled: true },
+      networkPolicy: { enabled: true },
+      namespace: { create: true },
+      sample: { enabled: true },
+    };
+    const cases: readonly Values[] = [
+      { ...common, kubelet: { ca: { configMap: own } }, scaledObjects: { enabled: true, secretNamespaces: [odd] } },
+      { ...common, kubelet: { ca: { secret: own } }, nameOverride: odd, priorityClassName: "system-node-critical" },
+      { ...common, mode: "node-local" },
+      { mode: "sidecar", nameOverride: odd, sidecar: { serviceAccounts: [{ namespace: odd, name: odd }] } },
+    ];
+    for (const values of cases) {
+      const objects = parseObjects(await renderText({ name: odd, namespace: odd, values }));
+      assertEquals(listFaults(objects, odd), [], `${odd} ${JSON.stringify(values)}`);
+      const monitors = objects.filter(({ apiVersion }) => apiVersion.startsWith("monitoring.coreos.com/"));
+      // No schema of these is at hand.
+      for (const monitor of monitors) assertEquals(listOdd(monitor), [], odd);
+    }
+  }
+});
+
+/** Names and keys that are not texts. */
+function listOdd(value: unknown): readonly string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, one]) =>
+    /^(name|namespace|key)$/i.test(key) && typeof one !== "string" && typeof one !== "object" ? [key] : listOdd(one)
+  );
+}
+
 chartTest(
   "a misspelt value, one of the wrong kind and one that is none are refused, and which it is is said",
   async () => {

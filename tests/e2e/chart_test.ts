@@ -53,8 +53,8 @@ function splitDocuments(text: string): readonly string[] {
 
 /** Into namespaces that are there. */
 function place(text: string, namespace: string): string {
-  return text.replace(/^( +(?:- )?namespace): (?:podfit|shop)$/gm, `$1: ${namespace}`).replace(
-    /^( +(?:- )?namespace): search$/gm,
+  return text.replace(/^( +(?:- )?namespace): "(?:podfit|shop)"$/gm, `$1: ${namespace}`).replace(
+    /^( +(?:- )?namespace): "search"$/gm,
     "$1: default",
   );
 }

@@ -20,8 +20,8 @@
 
 {{/* The labels that select podfit's pods. They never change for a release of one mode. */}}
 {{- define "podfit.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "podfit.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "podfit.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: {{ get (dict "central" "controller" "node-local" "agent" "sidecar" "sidecar") .Values.mode }}
 {{- end }}
 
@@ -32,8 +32,8 @@ app.kubernetes.io/component: {{ get (dict "central" "controller" "node-local" "a
 
 {{/* The labels that select the pods of the sample. */}}
 {{- define "podfit.sampleSelectorLabels" -}}
-app.kubernetes.io/name: {{ include "podfit.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "podfit.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: sample
 {{- end }}
 

@@ -130,13 +130,13 @@ httpGet:
 {{- if eq $given "configMap" }}
 - name: kubelet-ca
   configMap:
-    name: {{ $ca.configMap.name }}
-    items: [{ key: {{ $ca.configMap.key }}, path: ca.crt }]
+    name: {{ $ca.configMap.name | quote }}
+    items: [{ key: {{ $ca.configMap.key | quote }}, path: ca.crt }]
 {{- else if eq $given "secret" }}
 - name: kubelet-ca
   secret:
-    secretName: {{ $ca.secret.name }}
-    items: [{ key: {{ $ca.secret.key }}, path: ca.crt }]
+    secretName: {{ $ca.secret.name | quote }}
+    items: [{ key: {{ $ca.secret.key | quote }}, path: ca.crt }]
 {{- else if eq $given "inline" }}
 - name: kubelet-ca
   configMap:
@@ -145,7 +145,7 @@ httpGet:
 {{- with .Values.metrics.tls.secretName }}
 - name: tls
   secret:
-    secretName: {{ . }}
+    secretName: {{ . | quote }}
     # 0440: podfit can read it because of its group.
     defaultMode: 288
 {{- end }}
@@ -167,7 +167,7 @@ metadata:
     {{- toYaml . | nindent 4 }}
   {{- end }}
 spec:
-  serviceAccountName: {{ include "podfit.serviceAccountName" . }}
+  serviceAccountName: {{ include "podfit.serviceAccountName" . | quote }}
   automountServiceAccountToken: true
   enableServiceLinks: false
   {{- with .Values.imagePullSecrets }}
@@ -175,7 +175,7 @@ spec:
     {{- toYaml . | nindent 4 }}
   {{- end }}
   {{- with .Values.priorityClassName }}
-  priorityClassName: {{ . }}
+  priorityClassName: {{ . | quote }}
   {{- end }}
   # podfit ends within 14 s of a SIGTERM. Before that it releases its Lease and sends its last events.
   terminationGracePeriodSeconds: 30

@@ -97,5 +97,5 @@ The Lease of the replica that acts, or of the agent that writes statuses. Takes 
 */}}
 {{- define "podfit.leaseRules" -}}
 - { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create] }
-- { apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [{{ . }}], verbs: [get, update] }
+- { apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [{{ . | quote }}], verbs: [get, update] }
 {{- end }}

@@ -46,7 +46,7 @@ export async function createAccountWith(namespace: string, rights: string): Prom
 
 /** Every account and role is called podfit or podfit-kubelet; a test's namespace is a name that nothing else has. */
 function rename(text: string, name: string): string {
-  return text.replaceAll(/\b(name|namespace): podfit(-kubelet)?$/gm, `$1: ${name}$2`)
+  return text.replaceAll(/\b(name|namespace): "?podfit(-kubelet)?"?$/gm, `$1: ${name}$2`)
     .replace("resourceNames: [podfit-kubelet]", `resourceNames: [${name}-kubelet]`);
 }
 
