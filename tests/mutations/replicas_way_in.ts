@@ -71,9 +71,16 @@ export const REPLICAS_WAY_IN: Mutations = {
     {
       breaks: "may change specs of ScaledObjects through no patch",
       file: RULES,
-      find: "resources: [scaledobjects], verbs: [list, watch, patch]",
-      replace: "resources: [scaledobjects], verbs: [list, watch]",
+      find: `ternary "list, watch" "list, watch, patch" .Values.dryRun`,
+      replace: `"list, watch"`,
       test: ON,
+    },
+    {
+      breaks: "may change ScaledObjects though it only computes",
+      file: RULES,
+      find: `ternary "list, watch" "list, watch, patch" .Values.dryRun`,
+      replace: `"list, watch, patch"`,
+      test: COMPUTED,
     },
     {
       breaks: "may delete HPAs that nobody hands over",

@@ -42,12 +42,12 @@ set of values grants.
 {{- define "podfit.replicaRules" -}}
 {{- if eq (include "podfit.replicasMode" .) "selected" }}
 # The ScaledObjects, podfit's conditions in their status, and the annotation that keeps what KEDA asks of their triggers.
-- { apiGroups: [keda.sh], resources: [scaledobjects], verbs: [get, list, watch, patch] }
+- { apiGroups: [keda.sh], resources: [scaledobjects], verbs: [{{ ternary "list, watch" "get, list, watch, patch" .Values.dryRun }}] }
 # The values of triggers that KEDA measures.
 - { apiGroups: [external.metrics.k8s.io], resources: ["*"], verbs: [get, list] }
 {{- else }}
 # The ScaledObjects, their status, and the finalizer that restoreToOriginalReplicaCount needs.
-- { apiGroups: [keda.sh], resources: [scaledobjects], verbs: [list, watch, patch] }
+- { apiGroups: [keda.sh], resources: [scaledobjects], verbs: [{{ ternary "list, watch" "list, watch, patch" .Values.dryRun }}] }
 {{- end }}
 {{- if .Values.metricsApis.enabled }}
 # The metrics of pods-metric, object-metric and external-metric triggers.
