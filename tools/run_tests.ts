@@ -8,7 +8,10 @@
  *                                  on a machine that others load. Which ones is said, and what fails then has failed
  * Arguments go to `deno test`; with a path among them only that is run.
  */
-import { fetchFacts } from "../tests/e2e/support/facts.ts";
+import { type Clock, systemClock } from "../lib/runtime/clock.ts";
+import { type Facts, fetchFacts } from "../tests/e2e/support/facts.ts";
+import { isOwnCluster } from "../tests/e2e/support/kubectl.ts";
+import { waitUntil } from "../tests/e2e/support/wait.ts";
 import { ON_CGROUP2 } from "../tests/e2e/support/workloads.ts";
 import { openClaimDesk } from "./claims.ts";
 import { parseJunitCases, type TestCase, toFilter } from "./test_results.ts";
@@ -64,29 +67,38 @@ export interface Run {
 }
 
 async function runSideBySide(suite: Suite, args: readonly string[]): Promise<Run> {
-  if (suite === "real") await importPodfit();
+  if (suite === "real") await bringImages();
   await using shared = await shareCluster(suite);
   return await runTests(suite, { args: ["--parallel", ...args], env: shared.env });
 }
 
 /** podfit as it is now goes to the nodes as an image, where they are those of tests/cluster: some scenarios install it. */
+async function bringImages(): Promise<void> {
+  const isOwn = isOwnCluster();
+  if (isOwn) await importPodfit();
+  if (isOwn || Deno.env.get("E2E_IMAGES") === "loaded") await waitForImages(fetchFacts, systemClock);
+}
+
 async function importPodfit(): Promise<void> {
   const folder = new URL("tests/cluster/", ROOT).pathname;
-  // A node tells of an image within a minute. The first one takes pods of any scenario.
-  const script = `set -e; PATH=$PATH:$1; "$0"/build helm podfit; [ "$("$0"/up)" = "$KUBECONFIG" ]
-    for _ in $(seq 90); do images=$(kubectl get nodes -o 'jsonpath={.items[0].status.images[*].names}')
-    case $images in *localhost/load*localhost/podfit* | *localhost/podfit*localhost/load*) exit ;; esac
-    sleep 1; done; exit 1`;
-  const isOurs = (Deno.env.get("KUBECONFIG") ?? "").endsWith("/podfit-cluster/run/admin.kubeconfig");
-  if (!isOurs) return;
-  const programs = (Deno.env.get("KUBECONFIG") ?? "").replace("run/admin.kubeconfig", "bin");
   const { success } = await new Deno.Command("bash", {
-    args: ["-c", script, folder, programs],
+    args: ["-c", '"$0"/build helm podfit && [ "$("$0"/up)" = "$KUBECONFIG" ]', folder],
     stdin: "null",
     stdout: "null",
   })
     .spawn().status;
   if (!success) throw new Error("Cannot bring podfit's image to the cluster of KUBECONFIG: run tests/cluster/up again");
+}
+
+/** A node tells of an image within a minute. Until then the scenarios that need it would be left out, and nothing fail. */
+export async function waitForImages(
+  fetch: () => Promise<Pick<Facts, "hasLoadImage" | "hasPodfitImage">>,
+  clock: Pick<Clock, "monotonic" | "sleep">,
+): Promise<void> {
+  await waitUntil("the nodes to tell of the images of tests/cluster/build, and for helm", async () => {
+    const { hasLoadImage, hasPodfitImage } = await fetch();
+    return hasLoadImage && (hasPodfitImage || ON_CGROUP2);
+  }, { timeoutMs: 90_000, everyMs: 1_000, clock });
 }
 
 /** Without anything beside it. */

@@ -1,5 +1,12 @@
-import { assertEquals } from "#assert";
-import { describeScenarios, describeSecondRun, listStillFailing, pickSecondRuns } from "../../tools/run_tests.ts";
+import { assertEquals, assertRejects } from "#assert";
+import {
+  describeScenarios,
+  describeSecondRun,
+  listStillFailing,
+  pickSecondRuns,
+  waitForImages,
+} from "../../tools/run_tests.ts";
+import { isOwnCluster } from "../e2e/support/kubectl.ts";
 import type { TestCase, TestOutcome } from "../../tools/test_results.ts";
 
 Deno.test("describeScenarios() counts what ran and names what did not, with its reason", () => {
@@ -57,4 +64,42 @@ Deno.test("describeSecondRun() says which passed alone, and counts both runs as 
 Deno.test("listStillFailing() has what did not run again for failed", () => {
   const failed = [scenario("a", "failed"), scenario("b", "failed")];
   assertEquals(listStillFailing(failed, [scenario("b", "passed")]), [scenario("a", "failed")]);
+});
+
+/** What a node tells of its images, one answer after the other. */
+function tell(...answers: readonly string[]) {
+  const rest = [...answers];
+  const slept: number[] = [];
+  const clock = {
+    monotonic: () => slept.reduce((sum, ms) => sum + ms, 0),
+    sleep: (ms: number) => Promise.resolve(void slept.push(ms)),
+  };
+  const fetch = () => {
+    const told = rest.length > 1 ? rest.shift() : rest[0];
+    return Promise.resolve({
+      hasLoadImage: told?.includes("load") ?? false,
+      hasPodfitImage: told?.includes("podfit") ?? false,
+    });
+  };
+  return { fetch, clock, slept };
+}
+
+Deno.test("waitForImages() waits until the nodes tell of both images, and fails where they never do", async () => {
+  const late = tell("", "load", "load podfit");
+  await waitForImages(late.fetch, late.clock);
+  assertEquals(late.slept, [1_000, 1_000]);
+  for (const never of ["", "load", "podfit"]) {
+    const { fetch, clock } = tell(never);
+    await assertRejects(() => waitForImages(fetch, clock), Error, "the nodes to tell of the images");
+  }
+});
+
+Deno.test("isOwnCluster() knows the cluster of tests/cluster/up from one of kind, wherever programs live", () => {
+  const isOwn = (variables: Readonly<Record<string, string>>) => isOwnCluster((name) => variables[name]);
+  const home = "/home/me/.cache/podfit-cluster";
+  assertEquals(isOwn({ HOME: "/home/me", KUBECONFIG: `${home}/run/admin.kubeconfig` }), true);
+  assertEquals(isOwn({ HOME: "/home/me", KUBECONFIG: `${home}/kind.kubeconfig` }), false);
+  assertEquals(isOwn({ HOME: "/home/me" }), false);
+  assertEquals(isOwn({ CLUSTER_HOME: "/other", KUBECONFIG: `${home}/run/admin.kubeconfig` }), false);
+  assertEquals(isOwn({ CLUSTER_HOME: "/other", KUBECONFIG: "/other/run/admin.kubeconfig" }), true);
 });

@@ -92,14 +92,23 @@ export function readPath(): string {
   return `${Deno.env.get("PATH") ?? ""}:${clusterHome()}/bin`;
 }
 
+/** Whether KUBECONFIG is that of the cluster that `tests/cluster/up` starts. That of kind is in the folder above. */
+export function isOwnCluster(read: ReadVariable = readVariable): boolean {
+  return read("KUBECONFIG") === `${clusterHome(read)}/run/admin.kubeconfig`;
+}
+
 /** Where the cluster that KUBECONFIG names keeps its state and its logs. */
 export function readKubeconfigFolder(): string {
   return (Deno.env.get("KUBECONFIG") ?? "").replace(/\/[^/]*$/, "");
 }
 
-function clusterHome(): string {
-  const cache = Deno.env.get("XDG_CACHE_HOME") ?? `${Deno.env.get("HOME") ?? ""}/.cache`;
-  return Deno.env.get("CLUSTER_HOME") ?? `${cache}/podfit-cluster`;
+type ReadVariable = (name: string) => string | undefined;
+
+const readVariable: ReadVariable = (name) => Deno.env.get(name);
+
+function clusterHome(read: ReadVariable = readVariable): string {
+  const cache = read("XDG_CACHE_HOME") ?? `${read("HOME") ?? ""}/.cache`;
+  return read("CLUSTER_HOME") ?? `${cache}/podfit-cluster`;
 }
 
 /** A program that ends before it has read everything says why on its standard error; the broken pipe adds nothing. */
