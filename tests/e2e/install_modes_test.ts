@@ -20,7 +20,14 @@ import {
 } from "./support/release.ts";
 import { autoscaler, deployment, pod } from "./support/workloads.ts";
 
-const NEEDS = { images: "load", podfitImage: true, cgroups: true, pods: 4, freeMillicores: 300 } as const;
+const NEEDS = {
+  images: "load",
+  podfitImage: true,
+  auditLog: true,
+  cgroups: true,
+  pods: 4,
+  freeMillicores: 300,
+} as const;
 const REAL_ONLY = "podfit runs in a pod of its image";
 const LOAD = { requests: { cpu: "10m" }, cpuMillicores: 60 };
 

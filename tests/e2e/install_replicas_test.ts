@@ -20,7 +20,7 @@ const HIGH = { type: "cpu", metricType: "Utilization", metadata: { value: "2000"
 scenario(
   "R95 the chart's scaledObjects sets replicas with exactly the rights that it asks for, and R1 without it does nothing",
   {
-    needs: { images: "load", kubelet: "signed", podfitImage: true, pods: 12, freeMillicores: 400 },
+    needs: { images: "load", kubelet: "signed", podfitImage: true, auditLog: true, pods: 12, freeMillicores: 400 },
     realOnly: "podfit runs in a pod of its image",
     async run({ namespace }) {
       const [web, db] = [{ namespace, name: "web" }, { namespace, name: "db" }];

@@ -32,7 +32,7 @@ const ONE_RESIZE = [
 const NEEDS = { images: "load", kubelet: "signed", podfitImage: true, pods: 4, freeMillicores: 300 } as const;
 
 scenario("C54 the chart's central mode resizes with exactly its rights, is upgraded and leaves nothing behind", {
-  needs: NEEDS,
+  needs: { ...NEEDS, auditLog: true },
   realOnly: REAL_ONLY,
   async run({ namespace }) {
     await applyManifests(namespace, ONE_RESIZE);

@@ -3,6 +3,7 @@
  * command, which takes the cluster down, is left out: other scenarios need it.
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
+import { isOwnCluster } from "./support/kubectl.ts";
 import { scenario } from "./support/needs.ts";
 import { listSteps } from "../../tools/docs/commands.ts";
 import { getSection } from "../../tools/docs/markdown.ts";
@@ -40,9 +41,10 @@ async function readCommands(): Promise<string> {
   const page = await Deno.readTextFile(new URL("../README.md", import.meta.url));
   const blocks = listSteps(getSection(page, "podfit from source")).map(({ command }) => command);
   assertEquals(blocks.length, 5, "blocks of the section");
-  const isOwn = (Deno.env.get("KUBECONFIG") ?? "").includes("podfit-cluster");
   assert(blocks[0]?.includes(OWN_CLUSTER), "the first block starts the cluster");
-  return (isOwn ? blocks : blocks.slice(1)).join("\n").split("\n").filter((line) => !line.includes("cluster:down"))
+  return (isOwnCluster() ? blocks : blocks.slice(1)).join("\n").split("\n").filter((line) =>
+    !line.includes("cluster:down")
+  )
     .join("\n");
 }
 

@@ -46,6 +46,7 @@ export const EMBEDDED_FACTS: Facts = {
   hasMetricsServer: true,
   hasKeda: false,
   hasPrometheusAdapter: false,
+  hasAuditLog: false,
   hasCgroups: true,
   minorVersion: "1.36",
   oldestMinor: "1.36",

@@ -4,6 +4,7 @@ import { VERSION } from "../../../lib/cli/command/process.ts";
 import { hasKeda } from "./keda.ts";
 import { hasPrometheusAdapter } from "./prometheus_adapter.ts";
 import { hasProgram, kubectlJson, kubectlRaw, tryKubectl } from "./kubectl.ts";
+import { hasAuditLog } from "./rights.ts";
 import type { List, Metadata, NodeJson, PodJson } from "./objects.ts";
 import { isOfCgroup2, readFreeMillicores } from "./room.ts";
 import { waitUntil } from "./wait.ts";
@@ -37,6 +38,8 @@ export interface Facts {
   readonly hasKeda: boolean;
   /** So can Prometheus and prometheus-adapter. */
   readonly hasPrometheusAdapter: boolean;
+  /** What accounts ask the API server for can be read: see `tests/cluster/up`. */
+  readonly hasAuditLog: boolean;
   /** This is the machine of a node, whose cgroups may be mounted once more. */
   readonly hasCgroups: boolean;
   /** The API server's. */
@@ -83,6 +86,7 @@ export async function fetchFacts(): Promise<Facts> {
     hasMetricsServer: metrics.code === 0,
     hasKeda: await hasKeda(),
     hasPrometheusAdapter: await hasPrometheusAdapter(),
+    hasAuditLog: await hasAuditLog(),
     hasCgroups: !ON_CGROUP2 && await findCgroups(),
     minorVersion: `${major}.${minor}`,
     oldestMinor: `${major}.${

@@ -39,6 +39,8 @@ export interface Needs {
   readonly keda?: true;
   /** Prometheus and prometheus-adapter. */
   readonly prometheusAdapter?: true;
+  /** What podfit asks the API server for is compared with its rights. */
+  readonly auditLog?: true;
   /** podfit runs on the node of its pods, and the test may mount there. */
   readonly cgroups?: true;
   /** The API server's, e.g. `1.36`. */
@@ -63,7 +65,7 @@ export interface Scenario {
 
 /** A test in a namespace of its own, with the CRD installed; a failure shows where things stood. */
 export function scenario(name: string, { needs = {}, realOnly, run }: Scenario): void {
-  const lack = BACKEND === "embedded" && realOnly !== undefined ? `real only: ${realOnly}` : findLack(needs);
+  const lack = BACKEND === "embedded" && realOnly !== undefined ? `real only: ${realOnly}` : describeLack(needs, facts);
   Deno.test({
     name: lack === null ? name : `${name} [${lack}]`,
     ignore: lack !== null,
@@ -118,8 +120,8 @@ async function readFacts(): Promise<Facts | null> {
   return (Deno.env.get("KUBECONFIG") ?? "") === "" ? null : await fetchFacts();
 }
 
-/** What the cluster lacks, in words; `null` = nothing. */
-function findLack(needs: Needs): string | null {
+/** What the cluster of these facts lacks, in words; `null` = nothing. Without facts there is no cluster. */
+export function describeLack(needs: Needs, facts: Facts | null): string | null {
   if (facts === null) return "needs a cluster: KUBECONFIG is not set";
   if (needs.node === "cgroup2" && facts.cgroup2 === undefined) {
     return "needs a node with cgroup v2: CGROUP2_NODES=1 tests/cluster/up";
@@ -142,6 +144,9 @@ function findLack(needs: Needs): string | null {
   }
   if (needs.sinceMinor !== undefined && toMinor(facts.oldestMinor) < toMinor(needs.sinceMinor)) {
     return `needs Kubernetes ${needs.sinceMinor} or later, here: ${facts.oldestMinor}`;
+  }
+  if (needs.auditLog === true && !facts.hasAuditLog) {
+    return "needs the API server's log of a cluster of tests/cluster/up";
   }
   if (needs.cgroups === true && !facts.hasCgroups) return "needs root on the machine of the node";
   if (needs.keda === true && !facts.hasKeda) {

@@ -120,8 +120,17 @@ interface AuditEvent {
   };
 }
 
+/** Whether the cluster of KUBECONFIG has the log: only `tests/cluster/up` makes the API server write it. */
+export function hasAuditLog(): Promise<boolean> {
+  return Deno.stat(auditLogPath()).then(({ isFile }) => isFile, () => false);
+}
+
+function auditLogPath(): string {
+  return `${readKubeconfigFolder()}/log/audit.log`;
+}
+
 async function readAuditLog(): Promise<readonly AuditEvent[]> {
-  const text = await Deno.readTextFile(`${readKubeconfigFolder()}/log/audit.log`);
+  const text = await Deno.readTextFile(auditLogPath());
   // The last line may be half written.
   return text.slice(0, text.lastIndexOf("\n")).split("\n").map((line) => JSON.parse(line));
 }
