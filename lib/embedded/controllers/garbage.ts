@@ -1,6 +1,6 @@
 /** What is deleted with its owner or its namespace? */
-import { type JsonObject, objectAt, textAt } from "../json.ts";
-import { findErrorCode } from "../objects_client.ts";
+import { type JsonObject, listAt, objectAt, textAt } from "../json.ts";
+import { findErrorCode, type ObjectsClient } from "../objects_client.ts";
 import { getController, isDeleting, keyOf, uidOf, type Watched } from "./cache.ts";
 import { type Context, type Control, createObject, deleteObject, pathOf } from "./context.ts";
 
@@ -50,23 +50,18 @@ async function giveAccount(context: Context, namespace: string): Promise<void> {
   });
 }
 
-/** Workloads before their pods, or those would come again. */
-const CONTENT = [
-  ...["deployments", "statefulsets", "daemonsets", "replicasets"].map((plural) => ["/apis/apps/v1", plural] as const),
-  ...["pods", "serviceaccounts", "configmaps", "secrets", "services", "limitranges", "resourcequotas", "events"]
-    .map((plural) => ["/api/v1", plural] as const),
-  ["/apis/coordination.k8s.io/v1", "leases"] as const,
-  ...["roles", "rolebindings"].map((plural) => ["/apis/rbac.authorization.k8s.io/v1", plural] as const),
-  ["/apis/keda.kedify.io/v1alpha1", "podresourceautoscalers"] as const,
-];
-
-/** The wait before the next look while pods stop. */
+/** The wait before the next look while pods stop and finalizers are worked on. */
 const AGAIN_MS = 1000;
 
-async function empty({ cache, client }: Context, namespace: JsonObject): Promise<number | void> {
+async function empty({ client }: Context, namespace: JsonObject): Promise<number | void> {
   const name = keyOf(namespace);
-  for (const [group, plural] of CONTENT) await client.delete(`${group}/namespaces/${name}/${plural}`);
-  if (cache.list("pods").some((pod) => textAt(pod, "metadata", "namespace") === name)) return AGAIN_MS;
+  let isLeft = false;
+  for (const collection of await listCollections(client, name)) {
+    if (await isEmpty(client, collection)) continue;
+    await client.delete(collection);
+    isLeft ||= !await isEmpty(client, collection);
+  }
+  if (isLeft) return AGAIN_MS;
   const spec = { ...objectAt(namespace, "spec"), finalizers: [] };
   try {
     await client.update(`${pathOf("namespaces", namespace)}/finalize`, { ...namespace, spec });
@@ -75,6 +70,28 @@ async function empty({ cache, client }: Context, namespace: JsonObject): Promise
     if (findErrorCode(error) === 409) return AGAIN_MS;
     if (findErrorCode(error) !== 404) throw error;
   }
+}
+
+/**
+ * The paths of all kinds of objects in the namespace, as the server tells them. The core group comes last: workloads go
+ * before their pods, or their controllers would try to make new ones.
+ */
+async function listCollections(client: ObjectsClient, namespace: string): Promise<readonly string[]> {
+  const groups = listAt(await client.get("/apis") ?? {}, "groups");
+  const prefixes = [
+    ...groups.map((group) => `/apis/${textAt(group, "preferredVersion", "groupVersion")}`),
+    "/api/v1",
+  ];
+  const lists = await Promise.all(prefixes.map((prefix) => client.get(prefix)));
+  return prefixes.flatMap((prefix, at) =>
+    listAt(lists[at] ?? {}, "resources")
+      .filter(({ namespaced, name }) => namespaced === true && typeof name === "string" && !name.includes("/"))
+      .map(({ name }) => `${prefix}/namespaces/${namespace}/${name}`)
+  );
+}
+
+async function isEmpty(client: ObjectsClient, collection: string): Promise<boolean> {
+  return listAt(await client.get(`${collection}?limit=1`) ?? {}, "items").length === 0;
 }
 
 const OWNERS: Readonly<Record<string, Watched>> = {

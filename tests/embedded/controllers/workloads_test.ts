@@ -1,6 +1,7 @@
 /** Workloads of the embedded cluster: manifests as written become ready pods, and follow what is changed in them. */
 import { assert, assertEquals, assertMatch, assertNotEquals } from "#assert";
-import { daemonSet, deployment, statefulSet } from "../../e2e/support/workloads.ts";
+import { hpa, scaledObject } from "../../e2e/support/scaled_objects.ts";
+import { daemonSet, deployment, type Manifest, statefulSet } from "../../e2e/support/workloads.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { ClusterRun } from "../../support/cluster_run.ts";
 
@@ -175,6 +176,39 @@ Deno.test("a namespace is given a service account, and goes with all that is in 
   assertEquals(await run.find("namespaces/shop"), null);
   assertEquals(await run.pods("shop"), []);
   assertEquals(run.errors.map(String).filter((line) => !/being terminated|not found/.test(line)), []);
+});
+
+Deno.test("a namespace that is deleted takes objects of every kind along, and waits for their finalizers", async () => {
+  await using run = await ClusterRun.start();
+  await run.defineKeda();
+  await run.create({ kind: "Namespace", metadata: { name: "shop" } });
+  await run.advance(1);
+  const into = (manifest: Manifest): Json => ({
+    ...manifest,
+    metadata: { ...manifest["metadata"] as Json, namespace: "shop" },
+  });
+  const trigger = { type: "cpu", metricType: "Utilization", metadata: { value: "50" } };
+  const held = into(scaledObject("web", { minReplicaCount: 1, triggers: [trigger] }));
+  await run.create(
+    { ...held, metadata: { ...held.metadata, finalizers: ["finalizer.keda.sh"] } },
+    into({ apiVersion: "keda.sh/v1alpha1", kind: "TriggerAuthentication", metadata: { name: "web" }, spec: {} }),
+    into(hpa("web")),
+    into({
+      apiVersion: "policy/v1",
+      kind: "PodDisruptionBudget",
+      metadata: { name: "web" },
+      spec: { maxUnavailable: 1 },
+    }),
+  );
+  await run.delete("namespaces/shop");
+  await run.advance(10);
+  assertEquals((await run.get("namespaces/shop")).status.phase, "Terminating");
+  const plurals = ["scaledobjects", "triggerauthentications", "horizontalpodautoscalers", "poddisruptionbudgets"];
+  const left = await Promise.all(plurals.map(async (plural) => (await run.list(plural, "shop")).length));
+  assertEquals(left, [1, 0, 0, 0]);
+  await run.patch("shop/scaledobjects/web", { metadata: { finalizers: null } });
+  await run.advance(2);
+  assertEquals(await run.find("namespaces/shop"), null);
 });
 
 /** Looks at the pods twenty times a second; gives their greatest number. */
