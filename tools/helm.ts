@@ -1,4 +1,4 @@
-/** Which helm is there, and what does it make of podfit's chart? Built by `tests/cluster/build helm`, or on the PATH. */
+/** Which helm is there, and what does it make of podfit's chart? That of `tests/cluster/build helm`, else one on the PATH. */
 import { parseAll } from "../lib/runtime/yaml.ts";
 import { hasProgram, type ProgramAnswer, tryProgram } from "../tests/e2e/support/kubectl.ts";
 

@@ -6,7 +6,7 @@ import {
   pickSecondRuns,
   waitForImages,
 } from "../../tools/run_tests.ts";
-import { isOwnCluster } from "../e2e/support/kubectl.ts";
+import { isOwnCluster, readPath } from "../e2e/support/kubectl.ts";
 import type { TestCase, TestOutcome } from "../../tools/test_results.ts";
 
 Deno.test("describeScenarios() counts what ran and names what did not, with its reason", () => {
@@ -102,4 +102,10 @@ Deno.test("isOwnCluster() knows the cluster of tests/cluster/up from one of kind
   assertEquals(isOwn({ HOME: "/home/me" }), false);
   assertEquals(isOwn({ CLUSTER_HOME: "/other", KUBECONFIG: `${home}/run/admin.kubeconfig` }), false);
   assertEquals(isOwn({ CLUSTER_HOME: "/other", KUBECONFIG: "/other/run/admin.kubeconfig" }), true);
+});
+
+Deno.test("readPath() takes the programs of tests/cluster/build before others, and keeps the order of a PATH with them", () => {
+  const read = (PATH: string) => readPath((name) => ({ PATH, CLUSTER_HOME: "/cluster" })[name]);
+  assertEquals(read("/usr/bin:/bin"), "/cluster/bin:/usr/bin:/bin");
+  assertEquals(read("/cluster/bin/1.34:/cluster/bin:/usr/bin"), "/cluster/bin/1.34:/cluster/bin:/usr/bin");
 });

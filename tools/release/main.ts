@@ -20,6 +20,7 @@
  * --registry HOST      of images and charts (ghcr.io)
  */
 import { parseArgs } from "node:util";
+import { readPath } from "../../tests/e2e/support/kubectl.ts";
 import { writeArchive } from "../image/archive.ts";
 import { findLibraries } from "../image/fetch.ts";
 import { ARCHITECTURE, readLayers, toImage } from "../image/image.ts";
@@ -155,7 +156,11 @@ async function writeOutputs(outputs: Readonly<Record<string, string>>): Promise<
 
 async function run(program: string, args: readonly string[]): Promise<string> {
   console.log(`${program} ${args.join(" ")}`);
-  const { success, stdout } = await new Deno.Command(program, { args: [...args], stderr: "inherit" }).output();
+  const { success, stdout } = await new Deno.Command(program, {
+    args: [...args],
+    stderr: "inherit",
+    env: { PATH: readPath() },
+  }).output();
   if (!success) throw new Error(`Cannot publish: ${program} ${args[0]} failed`);
   return new TextDecoder().decode(stdout);
 }

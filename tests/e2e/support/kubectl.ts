@@ -1,5 +1,5 @@
 /**
- * How does a scenario run kubectl? It is found on PATH, else among the programs of `tests/cluster`, and uses the
+ * How does a scenario run kubectl? It is found among the programs of `tests/cluster`, else on PATH, and uses the
  * KUBECONFIG of the environment. Every call is bounded in time.
  */
 import { systemClock } from "../../../lib/runtime/clock.ts";
@@ -87,9 +87,13 @@ export async function hasProgram(name: string): Promise<boolean> {
   return false;
 }
 
-/** Where programs are looked for: those of the cluster come last. */
-export function readPath(): string {
-  return `${Deno.env.get("PATH") ?? ""}:${clusterHome()}/bin`;
+/**
+ * Where programs are looked for. Those of `tests/cluster/build` come first, because their versions are pinned. A PATH that
+ * has their folder already keeps its order.
+ */
+export function readPath(read: ReadVariable = readVariable): string {
+  const [path = "", own] = [read("PATH"), `${clusterHome(read)}/bin`];
+  return path.split(":").includes(own) ? path : `${own}:${path}`;
 }
 
 /** Whether KUBECONFIG is that of the cluster that `tests/cluster/up` starts. That of kind is in the folder above. */
