@@ -37,22 +37,17 @@ export function waitFor<T>(
   return waitUntil(description, probe, { ...options, clock: backend().clock });
 }
 
-/** A fresh namespace, ready for pods; its deletion is begun, and not awaited, when it is disposed of. */
+/** A fresh namespace, ready for pods. Its deletion is begun, and not awaited, at its disposal, or if it does not get ready. */
 export async function createNamespace(purpose: string): Promise<TestNamespace> {
   const slug = purpose.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-/, "").slice(0, 40).replace(/-$/, "");
   const name = `e2e-${slug}-${crypto.randomUUID().slice(0, 6)}`;
   const chosen = backend();
+  await using building = new AsyncDisposableStack();
+  building.defer(() => chosen.delete({ kind: "Namespace", namespace: "", name }));
+  building.defer(() => dropFinalizers(chosen, name));
   await chosen.createNamespace(name);
-  return {
-    name,
-    async [Symbol.asyncDispose]() {
-      try {
-        await dropFinalizers(chosen, name);
-      } finally {
-        await chosen.delete({ kind: "Namespace", namespace: "", name });
-      }
-    },
-  };
+  const built = building.move();
+  return { name, [Symbol.asyncDispose]: () => built.disposeAsync() };
 }
 
 /** The podfit that would remove them has ended. With them the namespace stays, and the definitions cannot be deleted. */

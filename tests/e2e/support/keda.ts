@@ -27,9 +27,11 @@ export async function startKeda(namespace: string): Promise<Keda> {
   const run = (...args: readonly string[]) =>
     runProgram("env", [`KEDA_NAMESPACE=${namespace}`, SCRIPT, ...args], { timeoutMs: 150_000 });
   const end = async () => {
-    await deleteScaledObjects(namespace);
-    await run("down");
-    await kubectl(["apply", "--server-side", "--force-conflicts", "-f", OURS]);
+    // The last one first, and each of them even if another fails: other scenarios need the cluster as it was.
+    await using steps = new AsyncDisposableStack();
+    steps.defer(async () => void await kubectl(["apply", "--server-side", "--force-conflicts", "-f", OURS]));
+    steps.defer(async () => void await run("down"));
+    steps.defer(() => deleteScaledObjects(namespace));
   };
   try {
     await run("up");

@@ -120,8 +120,8 @@ export async function installRelease(namespace: string, values: Values): Promise
     fetchManifests: () => runProgram("helm", ["get", "manifest", name, "--namespace", namespace]),
     upgrade: async (more) => void await helm("upgrade", more),
     async uninstall() {
-      isInstalled = false;
       await runProgram("helm", ["uninstall", name, "--namespace", namespace, "--wait"], { timeoutMs: WAIT_MS });
+      isInstalled = false;
       // What podfit makes itself goes with its namespace, or by hand: see the README.
       await kubectl(["delete", "lease", "--ignore-not-found", name, "podfit-sidecar", "-n", namespace]);
     },
