@@ -74,9 +74,7 @@ async function main(): Promise<number> {
     const suite = new Suite(home);
     await runProgram(`${home}/bin/kubectl`, "apply", "--server-side", "-f", `${ROOT}crds`);
     await using _podfit = startPodfit(`${home}/run/log/podfit.log`);
-    const scenarios = (await suite.list()).filter(({ name }) =>
-      values.only.split(",").some((part) => name.includes(part))
-    );
+    const scenarios = pickScenarios(await suite.list(), values.only);
     const ended = await runAll(suite, scenarios);
     const page = toPage(values.only === "" ? taken : `${taken} with --only "${values.only}"`, ended);
     console.log(page);
@@ -85,6 +83,17 @@ async function main(): Promise<number> {
   } finally {
     await runCluster("down");
   }
+}
+
+/** Those with one of these parts in their names; all for an empty text. Throws for a part that no name has. */
+export function pickScenarios<T extends { readonly name: string }>(
+  scenarios: readonly T[],
+  only: string,
+): readonly T[] {
+  const parts = only.split(",");
+  const unknown = parts.filter((part) => !scenarios.some(({ name }) => name.includes(part)));
+  if (unknown.length > 0) throw new Error(`Cannot find a scenario with "${unknown.join('" or "')}" in its name`);
+  return scenarios.filter(({ name }) => parts.some((part) => name.includes(part)));
 }
 
 async function runAll(suite: Suite, scenarios: readonly Scenario[]): Promise<readonly Ended[]> {
