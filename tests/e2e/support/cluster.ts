@@ -10,7 +10,6 @@ import {
   type Kind,
   type Load,
   type Manifest,
-  Refusal,
   toCollection,
   toPath,
 } from "./backend.ts";
@@ -68,17 +67,6 @@ async function dropFinalizers(chosen: Backend, namespace: string): Promise<void>
 /** `manifests`: YAML or JSON text, or objects; those without a namespace get this one. */
 export async function applyManifests(namespace: string, manifests: string | readonly Manifest[]): Promise<void> {
   await backend().apply(namespace, toObjects(manifests));
-}
-
-/** The server's words when it refuses the manifests, `null` when it takes them. */
-export async function applyRefused(namespace: string, manifests: string | readonly Manifest[]): Promise<string | null> {
-  try {
-    await applyManifests(namespace, manifests);
-    return null;
-  } catch (error) {
-    if (error instanceof Refusal) return error.message;
-    throw error;
-  }
 }
 
 /** Begins the deletion, e.g. of `Pod/web-0`, without waiting for its end. */

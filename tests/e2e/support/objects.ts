@@ -107,11 +107,6 @@ export interface ObjectReference {
   readonly uid?: string;
 }
 
-export interface PodMetricsJson {
-  readonly timestamp: string;
-  readonly containers: readonly { readonly name: string; readonly usage: Readonly<Record<string, string>> }[];
-}
-
 export interface NodeJson {
   readonly metadata: Metadata;
   readonly spec: { readonly taints?: readonly { readonly key: string }[] };
