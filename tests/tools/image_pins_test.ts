@@ -1,8 +1,8 @@
 /** Is every part of the image that others made the pinned one, and does the SBOM name each? */
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "#assert";
-import { fetchPackage } from "../../tools/image/fetch.ts";
+import { fetchPackage, MIRRORS } from "../../tools/image/fetch.ts";
 import { readPinnedLibraries } from "../../tools/image/libraries.ts";
-import { checkRuntime, PINS, type Pins, readPinned, toSha256 } from "../../tools/image/pins.ts";
+import { checkRuntime, PINS, type Pins, readPinned, toSha256, toSnapshot } from "../../tools/image/pins.ts";
 import { readIntegrities, type SbomInput, toSbom } from "../../tools/image/sbom.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -33,6 +33,12 @@ Deno.test("pins.json has the Deno of .dvmrc and, for both architectures, every l
     assertEquals(files.filter((file) => !packages.some(({ name }) => name === file.package)), []);
     assertEquals(packages.filter(({ path }) => !path.endsWith(`_${architecture}.deb`)), []);
   }
+});
+
+Deno.test("what image:pin finds is in the archive of the time that it writes, which is the last mirror", () => {
+  assertEquals(toSnapshot(Date.UTC(2026, 11, 31, 23, 5, 9, 120)), "20270101T230509Z");
+  assertMatch(PINS.snapshot, /^\d{8}T\d{6}Z$/);
+  assertEquals(MIRRORS.at(-1)?.split("/").at(-1), PINS.snapshot);
 });
 
 Deno.test("a runtime or a library with another checksum is refused, with what to do", async () => {

@@ -8,8 +8,8 @@ import { parseArgs } from "node:util";
 import { ARCHITECTURE } from "./image.ts";
 import { type Architecture, type PinnedPackage, PINS, readPinned, toSha256 } from "./pins.ts";
 
-/** The second one keeps each version for ever, by the date of its archive. Checksums protect what comes over HTTP. */
-export const MIRRORS = ["http://deb.debian.org/debian", "https://snapshot.debian.org/archive/debian/20261125T000000Z"];
+/** The second one keeps each version for ever, by the time of its archive. Checksums protect what comes over HTTP. */
+export const MIRRORS = ["http://deb.debian.org/debian", `https://snapshot.debian.org/archive/debian/${PINS.snapshot}`];
 
 /** Rejects if no mirror has the package. */
 export async function fetchPackage(

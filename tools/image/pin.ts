@@ -4,7 +4,7 @@
  * Debian. Needs npm, apt-get, dpkg-deb and the network. apt-get checks Debian's signatures, npm the integrity of its
  * packages.
  */
-import { type Architecture, PINS, type Pins, toSha256 } from "./pins.ts";
+import { type Architecture, PINS, type Pins, toSha256, toSnapshot } from "./pins.ts";
 
 const TARGET = new URL("./pins.json", import.meta.url);
 /** The names of each architecture: on npm, in the paths of Debian, and of the loader. */
@@ -90,6 +90,7 @@ async function run(program: string, args: readonly string[], cwd: string): Promi
 }
 
 async function main(): Promise<void> {
+  const snapshot = toSnapshot(Date.now());
   const pins: Partial<Record<Architecture, Pins>> = {};
   for (const architecture of ["amd64", "arm64"] as const) {
     const stage = await Deno.makeTempDir();
@@ -99,7 +100,7 @@ async function main(): Promise<void> {
       await Deno.remove(stage, { recursive: true });
     }
   }
-  await Deno.writeTextFile(TARGET, `${JSON.stringify({ debian: PINS.debian, ...pins }, null, 2)}\n`);
+  await Deno.writeTextFile(TARGET, `${JSON.stringify({ debian: PINS.debian, snapshot, ...pins }, null, 2)}\n`);
   console.log(TARGET.pathname);
 }
 

@@ -43,7 +43,23 @@ export interface PinnedFile {
   readonly sha256: string;
 }
 
-export const PINS: { readonly debian: string } & Readonly<Record<Architecture, Pins>> = pinned;
+/** What pins.json has. */
+export interface PinsFile extends Readonly<Record<Architecture, Pins>> {
+  /** The release. */
+  readonly debian: string;
+  /** The time of an archive of Debian that has the packages, as its address writes it. */
+  readonly snapshot: string;
+}
+
+export const PINS: PinsFile = pinned;
+
+/**
+ * The time of an archive that has what mirrors have at that moment. It is a day later, as an archive has a change some
+ * hours after the mirrors. Until then the newest archive is given in its place.
+ */
+export function toSnapshot(nowMs: number): string {
+  return new Date(nowMs + 86_400_000).toISOString().replace(/[-:]|\.\d+/g, "");
+}
 
 export function toSha256(content: Uint8Array): string {
   return hash("sha256", content, "hex");
