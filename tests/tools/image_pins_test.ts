@@ -1,6 +1,6 @@
 /** Is every part of the image that others made the pinned one, and does the SBOM name each? */
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "#assert";
-import { fetchPackage, MIRRORS } from "../../tools/image/fetch.ts";
+import { fetchPackage, MIRRORS, unpack } from "../../tools/image/fetch.ts";
 import { readPinnedLibraries } from "../../tools/image/libraries.ts";
 import { checkRuntime, PINS, type Pins, readPinned, toSha256, toSnapshot } from "../../tools/image/pins.ts";
 import { readIntegrities, type SbomInput, toSbom } from "../../tools/image/sbom.ts";
@@ -78,6 +78,14 @@ Deno.test("a package comes from the first mirror that has it with the right chec
     "Cannot fetch libc6 2.36",
   );
   assertMatch(error.message, /HTTP 404; .* its SHA-256 is [0-9a-f]{64}, not [0-9a-f]{64}$/);
+});
+
+Deno.test("a machine without dpkg-deb is told what to install", async () => {
+  await assertRejects(
+    () => unpack("libc6", { file: "/dev/null", directory: "/tmp", program: "no-such-dpkg-deb" }),
+    Error,
+    `Cannot find "no-such-dpkg-deb", which unpacks Debian packages: install your system's package "dpkg"`,
+  );
 });
 
 const INPUT: SbomInput = {

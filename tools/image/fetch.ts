@@ -43,13 +43,32 @@ export async function fetchLibraries(
   try {
     for (const one of PINS[architecture].packages) {
       await Deno.writeFile(file, await fetchPackage(one, mirrors));
-      const { success, stderr } = await new Deno.Command("dpkg-deb", { args: ["-x", file, directory] }).output();
-      if (!success) throw new Error(`Cannot unpack ${one.name}: ${new TextDecoder().decode(stderr).trim()}`);
+      await unpack(one.name, { file, directory });
     }
   } finally {
     await Deno.remove(file);
   }
   await readPinned(directory, PINS[architecture]);
+}
+
+/** Rejects if the file is no package, or if the program is not installed. */
+export async function unpack(
+  name: string,
+  { file, directory, program = "dpkg-deb" }: {
+    readonly file: string;
+    readonly directory: string;
+    readonly program?: string;
+  },
+): Promise<void> {
+  try {
+    const { success, stderr } = await new Deno.Command(program, { args: ["-x", file, directory] }).output();
+    if (!success) throw new Error(`Cannot unpack ${name}: ${new TextDecoder().decode(stderr).trim()}`);
+  } catch (cause) {
+    if (!(cause instanceof Deno.errors.NotFound)) throw cause;
+    throw new Error(`Cannot find "${program}", which unpacks Debian packages: install your system's package "dpkg"`, {
+      cause,
+    });
+  }
 }
 
 /** The root of this machine if it has the pinned files, otherwise `stage` once they are there. */
