@@ -12,10 +12,13 @@ interface Plugin {
   readonly args: readonly string[];
 }
 
+/** What k9s 0.32 to 0.51 binds to Shift in views of pods and workloads. It passes over a plug-in with such a key. */
+const TAKEN = "ACFIJLMNOPRSTUVXZ";
+
 const text = await Deno.readTextFile(new URL("../../deploy/k9s/plugins.yaml", import.meta.url));
 const { plugins } = parse(text) as { readonly plugins: Readonly<Record<string, Plugin>> };
 
-Deno.test("each plug-in of k9s has what k9s asks for, and no key twice in one view", () => {
+Deno.test("each plug-in of k9s has what k9s asks for, and no key that is taken in a view", () => {
   assert(Object.keys(plugins).length > 3);
   const keys = Object.values(plugins).flatMap(({ scopes, shortCut }) => scopes.map((scope) => `${scope} ${shortCut}`));
   assertEquals(keys.filter((key, at) => keys.indexOf(key) !== at), []);
@@ -23,6 +26,7 @@ Deno.test("each plug-in of k9s has what k9s asks for, and no key twice in one vi
     const fields = ["args", "background", "command", "description", "scopes", "shortCut"];
     assertEquals(Object.keys(plugin).sort(), fields, name);
     assertMatch(plugin.shortCut, /^Shift-[A-Z]$/);
+    assert(!TAKEN.includes(plugin.shortCut.slice(-1)), name);
   }
 });
 
