@@ -132,7 +132,7 @@ function describeFailure(result: ProgramResult, { exec }: ExecUser): string {
         "; ",
       );
     case "forbidden":
-      return "podfit has no permission to run programs; start it with `deno task start:exec`, or use a token file";
+      return "podfit has no permission to run programs; run it as bin/podfit, or with Deno's -P=exec, or use a token file";
     case "aborted":
       return `it did not end within ${TIMEOUT_MS / 1000} s`;
     case "exited": {

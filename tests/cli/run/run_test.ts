@@ -103,7 +103,7 @@ Deno.test("podfit runs an exec plug-in where it was started for one, and says ho
   const { code, complaints } = await runPodfit(settings);
   assertEquals([code, complaints, server.asked], [2, [
     `podfit: Cannot get credentials of user "it" from exec plugin "${plugin}": podfit has no permission to run ` +
-    "programs; start it with `deno task start:exec`, or use a token file",
+    "programs; run it as bin/podfit, or with Deno's -P=exec, or use a token file",
   ], []]);
   await runPodfit({ ...settings, permissions: "exec" });
   assertEquals(authorization, "Bearer a-token-of-a-plug-in");
