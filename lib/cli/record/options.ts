@@ -24,7 +24,7 @@ Follows what a running podfit decides about one pod or ScaledObject, and writes 
 --debug-listen, and you need the right to "get" on "pods/proxy" in its namespace.
 
 Lines have names, labels, sizes and usage of the pod, and no credentials. Ends after Ctrl-C, after --for, and when the pod
-or podfit ends. Where podfit runs from source, -o needs --allow-write=FILE of Deno, and > FILE does not.
+or podfit ends. bin/podfit may write -o in the current folder only; elsewhere use > FILE.
 `;
 
 type Given = AccessFlags & Readonly<{ for?: string; past?: boolean; output?: string }>;

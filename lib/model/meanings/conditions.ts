@@ -52,7 +52,7 @@ export const AUTOSCALER_CONDITION_MEANINGS = {
   NamespaceExcluded: {
     in: ["Ready=False", "Active=False"],
     means: "podfit leaves this namespace alone",
-    act: "Use another namespace, or change `excludeNamespaces` or the label of the namespace.",
+    act: "Use another namespace, or change `excludeNamespaces`.",
     alert: "no",
   },
   TooLarge: {

@@ -156,12 +156,14 @@ export const SIZE_MEANINGS: Readonly<Record<HoldReason | BlockReason, Entry>> = 
   },
   Rights: {
     means: "podfit has no right to resize it",
-    act: "Grant `patch` on `pods/resize`, or see which admission policy refuses it.",
+    act: "Grant `patch` on `pods/resize`.",
     alert: "yes",
   },
   Invalid: {
     means: "the API server refused this size",
-    act: "Read the message of the API server in the event ScaleFailed. Often an admission webhook refuses it.",
+    act:
+      "Read the message of the API server in the event ScaleFailed. Often an admission webhook or policy refuses it, such as for a " +
+      "namespace with the label `podfit.dev/excluded`.",
     alert: "lasting",
   },
   Unsupported: {
