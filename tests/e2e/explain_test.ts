@@ -66,7 +66,7 @@ scenario("explain says of pods on a real cluster why they have their sizes, and 
     );
     assertMatch(grown, /At the earliest: [\d: -]+Z, in \d+m/);
     // Within the 5 s of its cooldown, that blocks it too.
-    const bound = await explainUntil(ask, await nameOf("bound"), /AtBound/);
+    const bound = await explainUntil(ask, await nameOf("bound"), /Blocked, with no known end: it is at its bound/);
     assertMatch(
       bound,
       /^bound-\S+ has memory\.requests 96Mi\. podfit wants \S+\. Blocked, with no known end: it is at its bound \(AtBound\)(; [^.\n]+)?\.\nIt has this size because podfit changed memory\.requests 64Mi -> 96Mi /,
