@@ -82,6 +82,10 @@ export const LINT_RULES = {
     level: "advice",
     meaning: "`pollInterval` is below 5s, but a kubelet takes a sample every 10s or more.",
   },
+  "short-memory": {
+    level: "advice",
+    meaning: "The window of a memory limit is shorter than the 24h of each profile.",
+  },
   "narrow-band": { level: "advice", meaning: "A threshold is within 5 % of the target." },
   "swings": { level: "advice", meaning: "A scale-up ends where a scale-down begins." },
   "no-room": { level: "advice", meaning: "The bounds leave no range for a resize." },

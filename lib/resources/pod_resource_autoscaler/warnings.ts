@@ -112,11 +112,28 @@ export function adviseOnCooldown(
   }];
 }
 
+/**
+ * Returns advice against a window that takes a profile's memory of peaks away. Whoever writes `policy.scaleDown.window`
+ * often means CPU, and memory inherits it.
+ */
+function adviseOnMemory({ profile, sides }: Pick<Autoscaler, "profile" | "sides">): readonly NamedWarning[] {
+  const limit = sides.find(({ key }) => key === "memory.limits");
+  if (profile === null || limit === undefined || limit.down.windowMs >= PROFILE_MEMORY_MS) return [];
+  const window = formatDuration(limit.down.windowMs);
+  return [{
+    rule: "short-memory",
+    path: "spec.policy.memory.limits.scaleDown.window",
+    message: `the memory limit can fall below what the container used ${window} ago, as policy replaces the ` +
+      `${formatDuration(PROFILE_MEMORY_MS)} of profile ${profile}: if the window is for CPU, write it in policy.cpu`,
+  }];
+}
+
 /** Returns all advice, in the order of the fields. */
 export function advise(autoscaler: Autoscaler): readonly NamedWarning[] {
   return [
     ...adviseOnPolling(autoscaler),
     ...adviseOnCooldown(autoscaler),
+    ...adviseOnMemory(autoscaler),
     ...autoscaler.sides.flatMap((
       rule,
     ) => [...adviseOnSwings(rule), ...adviseOnBand(rule), ...adviseOnBoundRange(rule)]),
@@ -135,6 +152,9 @@ const RESIZED_AGAIN = "a resize ends where the next sample asks to scale";
 
 /** As long as no instance's memory shrinks by default. */
 const MEMORY_START_MS = 60_000;
+
+/** The window of memory limits in each profile. */
+const PROFILE_MEMORY_MS = 24 * 60 * 60_000;
 
 /** As long as two samples of the kubelet take at most: a shorter wait loses little. */
 const LONG_COOLDOWN_MS = 30_000;

@@ -31,6 +31,25 @@ Deno.test("advise() speaks against polling more than twice for each sample of th
   assertEquals(adviceOn({}, { pollIntervalMs: 5 * SECOND }), []);
 });
 
+Deno.test("advise() speaks against a window of a profile's policy that memory inherits, and not against one of CPU", () => {
+  const window = { scaleDown: { window: "10m" } };
+  const adviseWith = (policy: unknown) => {
+    const spec = { target: { kind: "deployment", name: "web" }, profile: "balanced", policy };
+    const parsed = parseAutoscaler({ ...toManifest({}), spec });
+    assert(parsed.ok);
+    return advise(parsed.autoscaler);
+  };
+  const [found, ...others] = adviseWith(window);
+  assertEquals([found?.rule, found?.path, others], ["short-memory", "spec.policy.memory.limits.scaleDown.window", []]);
+  assertEquals(
+    found?.message,
+    "the memory limit can fall below what the container used 10m ago, as policy replaces the 24h of profile " +
+      "balanced: if the window is for CPU, write it in policy.cpu",
+  );
+  assertEquals(adviseWith({ cpu: { requests: window, limits: window } }), []);
+  assertEquals(adviseWith({ scaleDown: { window: "24h" } }).map(({ rule }) => rule), []);
+});
+
 Deno.test("advise() speaks against a scale-up that ends where a scale-down begins, unless a window holds that back", () => {
   const path = "swings spec.policy.cpu.requests.scaleUp.targetUtilization";
   assertEquals(adviceOn({ up: { targetUtilizationPercent: 40 } }), [path]);
