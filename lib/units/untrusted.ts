@@ -40,6 +40,13 @@ export function measureJson(value: unknown, max = Infinity): number {
   return bytes;
 }
 
+/** Returns whether the value is a text that is longer than the name of any object. */
+export function isTooLong(value: unknown): boolean {
+  return typeof value === "string" && value.length > MAX_NAME_LENGTH;
+}
+
+const MAX_NAME_LENGTH = 253;
+
 /** Formats any value on one line of limited length: `"12Q"`, `1.5`, `null`, `an object`. Never throws. */
 export function quote(value: unknown): string {
   if (Array.isArray(value)) return "a list";

@@ -16,6 +16,7 @@ import {
 import type { HpaMetric } from "../../resources/scaled_object/adoption.ts";
 import { parseAmount } from "../../units/quantity.ts";
 import { parseSelector } from "../../units/selector.ts";
+import { isTooLong } from "../../units/untrusted.ts";
 import type { AutoscalerFacts, NodeFacts, WorkloadFacts } from "./facts.ts";
 
 /** Returns the facts of a PodResourceAutoscaler; an invalid spec becomes problems of it. Never throws. */
@@ -122,16 +123,19 @@ export interface TargetRef {
 
 const HPA_OWNERSHIP = "validations.keda.sh/hpa-ownership";
 
-/** Never throws. */
+/**
+ * Never throws. The API server does not limit the texts of an HPA, and they would be kept. A text that is longer than any
+ * name is left out: nothing has that name.
+ */
 export function parseHpa({ metadata = {}, spec, status }: HorizontalPodAutoscaler): HpaFacts {
-  const { apiVersion, kind = "", name = "" } = spec?.scaleTargetRef ?? {};
   return {
     uid: metadata.uid ?? "",
     namespace: metadata.namespace ?? "",
     name: metadata.name ?? "",
     resourceVersion: metadata.resourceVersion ?? "",
-    target: { group: toGroup(apiVersion ?? ""), kind, name },
-    owners: (metadata.ownerReferences ?? []).map(({ uid }) => uid),
+    target: parseTarget(spec?.scaleTargetRef ?? {}),
+    owners: (metadata.ownerReferences ?? []).slice(0, MAX_HPA_OWNERS).map(({ uid }) => uid)
+      .filter((uid) => !isTooLong(uid)),
     isCheckDisabled: metadata.annotations?.[HPA_OWNERSHIP] === "false",
     minReplicas: spec?.minReplicas ?? 1,
     maxReplicas: spec?.maxReplicas ?? 1,
@@ -139,6 +143,17 @@ export function parseHpa({ metadata = {}, spec, status }: HorizontalPodAutoscale
     metrics: metadata.ownerReferences === undefined ? [] : listExternalMetrics(spec?.metrics ?? []),
   };
 }
+
+/** A real one has one owner. */
+const MAX_HPA_OWNERS = 16;
+
+const NO_TARGET: TargetRef = { group: "", kind: "", name: "" };
+
+function parseTarget({ apiVersion = "", kind = "", name = "" }: ScaleTargetRef): TargetRef {
+  return [apiVersion, kind, name].some(isTooLong) ? NO_TARGET : { group: toGroup(apiVersion), kind, name };
+}
+
+type ScaleTargetRef = Partial<NonNullable<HorizontalPodAutoscaler["spec"]>["scaleTargetRef"]>;
 
 /** More than a ScaledObject may have triggers. */
 const MAX_HPA_METRICS = 64;
@@ -149,8 +164,8 @@ function listExternalMetrics(
   return metrics.slice(0, MAX_HPA_METRICS).flatMap(({ external }) => {
     if (external === undefined) return [];
     const { metric: { name }, target: { type, averageValue, value } } = external;
-    if (typeof name !== "string") return [];
-    return [{ name, type, target: String(averageValue ?? value ?? "") }];
+    const metric = { name, type, target: String(averageValue ?? value ?? "") };
+    return typeof name !== "string" || Object.values(metric).some(isTooLong) ? [] : [metric];
   });
 }
 

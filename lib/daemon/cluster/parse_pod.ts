@@ -25,7 +25,7 @@ import {
   resourceOf,
   type Resources,
 } from "../../units/resources.ts";
-import { measureJson } from "../../units/untrusted.ts";
+import { isTooLong, measureJson } from "../../units/untrusted.ts";
 
 const OPT_IN = "pra.kedify.io/reconcile";
 
@@ -34,6 +34,12 @@ const OPT_IN = "pra.kedify.io/reconcile";
  * pods with a MiB each would fill podfit's memory.
  */
 const MAX_LABELS_BYTES = 16 * 1024;
+
+/**
+ * Of more containers, the last ones are left out. The API server limits only the bytes of a pod, which hold 20,000. podfit
+ * reads the usage of 500 at most: with one more, a pod that has too many still lacks usage.
+ */
+const MAX_KEPT_CONTAINERS = 501;
 
 /** Written by the kubelet on the mirror of a static pod. */
 const MIRROR = "kubernetes.io/config.mirror";
@@ -46,6 +52,7 @@ export function parsePod(pod: Pod): PodFacts {
   const { metadata = {}, spec, status } = pod;
   const annotations = metadata.annotations ?? {};
   const conditions = status?.conditions ?? [];
+  const owner = findController(metadata);
   const summed: SummedPod = {
     containers: parseContainers(pod),
     podResources: spec?.resources === undefined ? null : parseResources(spec.resources),
@@ -58,8 +65,8 @@ export function parsePod(pod: Pod): PodFacts {
     resourceVersion: metadata.resourceVersion ?? "",
     generation: metadata.generation ?? null,
     observedGeneration: status?.observedGeneration ?? null,
-    revision: findRevision(metadata),
-    ...findWorkload(metadata),
+    revision: owner === null ? null : toRevision(owner, metadata),
+    ...(owner !== null && { workload: toWorkload(owner, metadata) }),
     labels: measureJson(metadata.labels, MAX_LABELS_BYTES) > MAX_LABELS_BYTES ? {} : shareLabels(metadata.labels ?? {}),
     optedIn: annotations[OPT_IN] === "enabled",
     deleting: metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null,
@@ -77,28 +84,37 @@ export function parsePod(pod: Pod): PodFacts {
     ready: findReadyCondition(conditions),
     readyAt: findTrueSince(conditions, "Ready"),
     containersReadyAt: findTrueSince(conditions, "ContainersReady"),
-    containers: summed.containers,
+    // The sums above count them all.
+    containers: summed.containers.length > MAX_KEPT_CONTAINERS
+      ? summed.containers.slice(0, MAX_KEPT_CONTAINERS)
+      : summed.containers,
     ...((spec?.ephemeralContainers ?? []).length > 0 && { hasEphemeralContainers: true }),
     memoryLimitBytes: findMemoryLimit(pod),
     resizes: parseResizeEntries(metadata.managedFields),
   };
 }
 
-/** StatefulSets and DaemonSets label their pods with a revision, ReplicaSets with a hash of the pod template. */
-function findRevision({ ownerReferences, labels }: NonNullable<Pod["metadata"]>): string | null {
+type Owner = NonNullable<NonNullable<Pod["metadata"]>["ownerReferences"]>[number];
+
+/**
+ * Returns `null` also for one with a longer text than a real object has: the API server does not limit these texts, and
+ * they would be kept with each pod.
+ */
+function findController({ ownerReferences }: NonNullable<Pod["metadata"]>): Owner | null {
   const owner = ownerReferences?.find(({ controller }) => controller === true);
-  if (owner === undefined) return null;
-  return `${owner.uid}/${labels?.["controller-revision-hash"] ?? labels?.["pod-template-hash"] ?? ""}`;
+  return owner === undefined || [owner.uid, owner.kind, owner.name].some(isTooLong) ? null : owner;
+}
+
+/** StatefulSets and DaemonSets label their pods with a revision, ReplicaSets with a hash of the pod template. */
+function toRevision({ uid }: Owner, { labels }: NonNullable<Pod["metadata"]>): string {
+  return `${uid}/${labels?.["controller-revision-hash"] ?? labels?.["pod-template-hash"] ?? ""}`;
 }
 
 /** The name of a Deployment's ReplicaSet ends with the hash of its template. */
-function findWorkload({ ownerReferences, labels }: NonNullable<Pod["metadata"]>): Pick<PodFacts, "workload"> {
-  const owner = ownerReferences?.find(({ controller }) => controller === true);
-  if (owner === undefined) return {};
-  const { kind = "", name = "" } = owner;
+function toWorkload({ kind = "", name = "" }: Owner, { labels }: NonNullable<Pod["metadata"]>): string {
   const suffix = `-${labels?.["pod-template-hash"] ?? ""}`;
   const isOfDeployment = kind === "ReplicaSet" && suffix !== "-" && name.endsWith(suffix);
-  return { workload: shareText(isOfDeployment ? `Deployment/${name.slice(0, -suffix.length)}` : `${kind}/${name}`) };
+  return shareText(isOfDeployment ? `Deployment/${name.slice(0, -suffix.length)}` : `${kind}/${name}`);
 }
 
 /** The pod's overhead is what its RuntimeClass needs in addition to the containers. */

@@ -264,3 +264,28 @@ Deno.test("parsePod() keeps no labels of a pod that has more than 16 KiB of them
     {},
   );
 });
+
+Deno.test("parsePod() keeps 501 containers of a pod that has more, and counts the requests of all", () => {
+  const toPod = (count: number) => {
+    const containers = Array.from({ length: count }, (_, index) => ({
+      name: `c-${index}`,
+      resources: { requests: { cpu: "1m" } },
+    }));
+    return parsePod({ spec: { containers } });
+  };
+  const [some, many] = [toPod(501), toPod(20_000)];
+  assertEquals([some.containers.length, some.requests.cpuMillicores], [501, 501]);
+  assertEquals([many.containers.length, many.requests.cpuMillicores], [501, 20_000]);
+});
+
+Deno.test("parsePod() keeps no controller whose uid, kind or name has more than 253 characters", () => {
+  const owner = { apiVersion: "apps/v1", kind: "StatefulSet", name: "web", uid: "u-web", controller: true };
+  const toOwner = (changes: Partial<typeof owner>) => {
+    const { revision, workload } = parsePod({ metadata: { ownerReferences: [{ ...owner, ...changes }] } });
+    return { revision, workload };
+  };
+  assertEquals(toOwner({ name: "x".repeat(253) }).workload, `StatefulSet/${"x".repeat(253)}`);
+  for (const key of ["uid", "kind", "name"]) {
+    assertEquals(toOwner({ [key]: "x".repeat(254) }), { revision: null, workload: undefined }, key);
+  }
+});

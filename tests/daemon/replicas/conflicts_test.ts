@@ -129,3 +129,26 @@ Deno.test("parseHpa() leaves out a metric whose name is no text, and keeps the o
     { name: "s0-kafka-orders", type: "AverageValue", target: "5" },
   ]);
 });
+
+Deno.test("parseHpa() leaves out texts that are longer than any name, and more than 16 owners", () => {
+  const long = "x".repeat(254);
+  const metrics = [
+    { ...kafkaMetric(), external: { ...kafkaMetric().external, metric: { name: long } } },
+    kafkaMetric("5"),
+  ];
+  const object = kedasHpa("uid-web", metrics);
+  const ownerReferences = [long, ...Array.from({ length: 20 }, (_, index) => `u-${index}`)].map((uid) => (
+    { apiVersion: "v1", kind: "Pod", name: "web", uid }
+  ));
+  const facts = parseHpa({ ...object, metadata: { ...object.metadata, ownerReferences } });
+  assertEquals(facts.metrics.map(({ target }) => target), ["5"]);
+  assertEquals([facts.owners.length, facts.owners[0]], [15, "u-0"]);
+  const toTarget = (changes: object) => {
+    const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "web", ...changes };
+    return parseHpa({ ...object, spec: { ...object.spec, scaleTargetRef, maxReplicas: 1 } }).target;
+  };
+  assertEquals(toTarget({ name: "x".repeat(253) }).kind, "Deployment");
+  for (const key of ["apiVersion", "kind", "name"]) {
+    assertEquals(toTarget({ [key]: long }), { group: "", kind: "", name: "" }, key);
+  }
+});
