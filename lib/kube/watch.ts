@@ -51,9 +51,10 @@ export interface WatchOptions<T> extends Collection {
   };
   /**
    * Called for every failure before it is retried, and awaited; with 0 failures, and not awaited, for an object that
-   * `project` can't read. Must not reject.
+   * `project` can't read. Must not reject. "relist": the consumer has dropped the objects, so a whole list has to come
+   * before further changes.
    */
-  readonly onError: (error: Error, consecutiveFailures: number) => void | Promise<void>;
+  readonly onError: (error: Error, consecutiveFailures: number) => void | Promise<void | "relist">;
   /**
    * Called when a watch has received nothing since its begin, not even a bookmark, and a list is requested instead.
    * This is not a failure: an API server sends no bookmarks for a kind that has not changed since the server's start.
@@ -129,11 +130,11 @@ export async function* watchList<T>(transport: Transport, options: WatchOptions<
       const failures = failureCount.fail();
       const nowMs = clock.monotonic();
       const isDoubtful = nowMs >= relistDueMs || (nowMs - heardMs >= TRUSTED_MS && !isAboutNoVersion(error));
-      if (mustRelist(error) || (resourceVersion !== null && isDoubtful)) {
+      const isDropped = await options.onError(error, failures) === "relist";
+      if (isDropped || mustRelist(error) || (resourceVersion !== null && isDoubtful)) {
         resourceVersion = null;
         listing = newListing(options.pageSize);
       }
-      await options.onError(error, failures);
       const delayMs = backoffMs(failures - 1, { baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random });
       const waitMs = Math.max(delayMs, Math.min(error.retryAfterMs ?? 0, RETRY_AFTER_MAX_MS));
       // Rejects only when the signal aborts, which ends the loop.

@@ -85,6 +85,30 @@ Deno.test("createDaemon() keeps to limit ranges as soon as the right is there (L
   assert(run.log.some(({ reason }) => reason === "LimitRange"));
 });
 
+Deno.test("createDaemon() lists limit ranges again after the right to watch them was taken and given back (L32)", async () => {
+  await using run = busy();
+  const range = { apiVersion: "v1", kind: "LimitRange", metadata: { name: "r", namespace: "shop", uid: "uid-r" } };
+  run.api.put("limitranges", { ...range, spec: { limits: [{ type: "Container", max: { cpu: "1", memory: "1Mi" } }] } });
+  let isForbidden = true;
+  run.api.intercept = ({ path, query }) =>
+    isForbidden && path.endsWith("/limitranges") && query["watch"] !== undefined
+      ? refuse(403, { message: "no" })
+      : null;
+  await run.advance(90);
+  const said = () =>
+    run.log.filter(({ message, resource }) => resource === "limitranges" && /atched/.test(String(message)));
+  assertEquals(said().length, 1, "a right to list and not to watch is reported once");
+  isForbidden = false;
+  await run.advance(120);
+  assertEquals(said().at(-1)?.message, "Watched, because the right is there now");
+  run.kubelet.use({ "web-1": { cpu: 400 } });
+  const before = run.resizes.length;
+  await run.advance(120);
+  assertEquals(run.resizes.length, before);
+  assert(run.log.some(({ reason }) => reason === "LimitRange"));
+  assertEquals(said().length, 2);
+});
+
 /** [sentence, version of the API server, of the kubelet, is the limit lowered] */
 const VERSIONS: readonly [string, string, string, boolean][] = [
   ["lowers a memory limit since 1.34", "v1.34.2", "v1.34.2", true],

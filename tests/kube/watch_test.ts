@@ -202,6 +202,22 @@ Deno.test("watchList() lists from the start when a continue token has expired", 
   assertEquals(run.params(2).continue, undefined);
 });
 
+Deno.test("watchList() lists from the start where its consumer has dropped the objects after a failure", async () => {
+  const watching = stream();
+  await using run = start([
+    () => page({ names: ["a"], continueToken: "next" }),
+    () => json({ message: "no" }, 403),
+    () => page({ names: ["a"] }),
+    () => json({ message: "no" }, 403),
+    () => page({ names: ["b"], version: "9" }),
+    watching.answer,
+  ], { onError: () => Promise.resolve("relist" as const) });
+  await run.clock.advance(60_000);
+  assertEquals(run.events, ["listed a", "listed b"]);
+  assertEquals(run.params(2).continue, undefined);
+  assertEquals(run.params(5).resourceVersion, "9");
+});
+
 Deno.test("watchList() gives up a list that never ends", async () => {
   const endless = Array.from({ length: 2001 }, () => () => page({ continueToken: "next" }));
   await using run = start([...endless, () => page({}), stream().answer]);

@@ -103,24 +103,28 @@ export class Watches {
         if (slice.isOver) await slice.wait();
       }
     };
+    const onCurrent = () => {
+      if (isForbidden) log.info("Watched, because the right is there now", { resource, path });
+      isForbidden = false;
+      recordSync();
+    };
     const onError = async (error: Error, failures: number) => {
       if (source.isOptional === true && isRightMissing(error)) {
-        if (isForbidden) return;
-        isForbidden = true;
         // First, because a list that is half empty must not count as known.
         this.#freshness.forget(source);
         source.listing?.begin();
         await replaceAll([]);
-        return log.info(`Not watched, because the right is missing: ${source.without ?? "podfit relies on refusals"}`, {
-          resource,
-          path,
-        });
+        const message = `Not watched, because the right is missing: ${source.without ?? "podfit relies on refusals"}`;
+        if (!isForbidden) log.info(message, { resource, path });
+        isForbidden = true;
+        return "relist";
       }
       metrics.watchFailed(resource);
       isFailing = true;
       const fields = { resource, path, failures, error };
       const topic = { what: WHAT, reason: toReason(error), subject: path };
       onTrouble({ kind: "failure", level: "warn", message: `${WHAT}, retrying`, autoscaler: null, fields, topic });
+      return undefined;
     };
     const events = watchList(transport, {
       origin,
@@ -142,14 +146,13 @@ export class Watches {
           },
         },
       }),
-      onCurrent: recordSync,
+      onCurrent,
       onQuiet: () => log.debug("The watch has received nothing since it began, listing again", { resource, path }),
       onError,
     });
     for await (const event of events) {
       metrics.watchEvent({ resource, type: event.kind });
       if (event.kind === "listed") {
-        isForbidden = false;
         await replaceAll(event.objects);
         recordSync();
         if (!isListed && source.isOptional !== true) {
