@@ -54,11 +54,13 @@ interface ListState {
  */
 export class ListFreshness {
   readonly #options: ListFreshnessOptions;
+  readonly #startedMs: number;
   /** By resource and namespace. */
   readonly #states = new Map<string, ListState>();
 
   constructor(options: ListFreshnessOptions) {
     this.#options = options;
+    this.#startedMs = options.clock.monotonic();
     for (const list of options.lists) {
       this.#states.set(toListKey(list.resource, list.namespace), { list, updatedMs: null, isStale: false });
     }
@@ -132,9 +134,10 @@ export class ListFreshness {
   #check(): void {
     const ages = new Map<string, number>();
     for (const state of this.#states.values()) {
-      if (state.updatedMs === null) continue;
+      const { resource, isOptional } = state.list;
+      // A required list that never comes is as bad as one that is stale, and has to show as such.
+      if (state.updatedMs === null && isOptional === true) continue;
       this.#isStale(state);
-      const { resource } = state.list;
       ages.set(resource, Math.max(ages.get(resource) ?? 0, this.#getAgeSeconds(state)));
     }
     this.#options.metrics.setListAges(ages);
@@ -166,7 +169,7 @@ export class ListFreshness {
   }
 
   #getAgeSeconds({ updatedMs }: ListState): number {
-    return updatedMs === null ? 0 : Math.round((this.#options.clock.monotonic() - updatedMs) / 1000);
+    return Math.round((this.#options.clock.monotonic() - (updatedMs ?? this.#startedMs)) / 1000);
   }
 }
 

@@ -222,7 +222,8 @@ export const FAMILIES = {
   watchContactAge: {
     kind: "gauge",
     name: "podfit_watch_last_contact_age_seconds",
-    help: "Time since the API server last reported on a resource; the longest of several lists",
+    help:
+      "Time since the API server last reported on a resource, or since podfit's start; the longest of several lists",
     use: "Alert if it is above 300 for 2 minutes: podfit does nothing on a stale list.",
     labels: ["resource"],
   },

@@ -70,6 +70,16 @@ Deno.test("Contacts waits for no optional list, and has no age of one that is fo
   assertEquals([...ages[1] ?? []].map(([resource]) => resource), ["pods", "deployments"]);
 });
 
+Deno.test("Contacts counts the age of a list that has never come from the start, unless the list is optional (C51)", () => {
+  const { time, ages, contacts } = open();
+  time.ms += 100_000;
+  contacts.recordSync(PODS);
+  contacts.recordSync(SHOP);
+  time.ms += 250_000;
+  void contacts.run(new AbortController().signal);
+  assertEquals([...ages[0] ?? []], [["pods", 250], ["deployments", 350]], "of one namespace alone");
+});
+
 Deno.test("isRecent() is true for 75 s after a contact, and never for a list that is missing, stale or not watched (R30)", () => {
   const { time, contacts } = open();
   assertEquals(contacts.isRecent("deployments", "shop"), false, "not listed");
