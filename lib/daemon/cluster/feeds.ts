@@ -18,7 +18,6 @@ import {
 } from "../../resources/trigger_authentication/trigger_authentication.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { getLoopSlice } from "../../runtime/event_loop.ts";
-import type { Lanes } from "../../runtime/lanes.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { OnFailure } from "../health.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -44,8 +43,8 @@ import {
 import { ListFreshness, type WatchedList } from "./freshness.ts";
 import { type HpaFacts, parseAutoscalerFacts, parseHpa, parseNode, parseWorkload } from "./parse_objects.ts";
 import { parsePod } from "./parse_pod.ts";
-import { createLimitedSource, Readmissions, type Seen } from "./limited_source.ts";
-import { type ObjectEntry, ObjectLimits } from "./object_limits.ts";
+import { createLimitedSource, Readmissions, type Seen, type WaitingObjects } from "./limited_source.ts";
+import { ObjectLimits } from "./object_limits.ts";
 import { limitScaledObject, type ScaledObjectCache } from "./scaled_objects.ts";
 import { replaceAllObjects, WORKLOAD_KINDS, WORKLOAD_PLURALS } from "./tables.ts";
 
@@ -176,8 +175,8 @@ export interface WatchSource<T> extends WatchedList {
   readonly project: (object: unknown) => T;
   /** Takes a list object by object; `replaceAll` is then called at its end, without objects. */
   readonly listing?: { readonly begin: () => void; readonly add: (object: T) => void };
-  /** The objects that begin to count, and have to be fetched; of limited kinds only. */
-  readonly waiting?: Lanes<ObjectEntry>;
+  /** Of limited kinds only. */
+  readonly waiting?: WaitingObjects;
   /** Returns the steps that have to be done. The event loop may turn between them. */
   readonly replaceAll: (objects: readonly T[]) => Iterable<unknown>;
   readonly set: (object: T) => void;

@@ -55,8 +55,7 @@ interface LimitedSource<T> extends WatchedList {
   readonly replaceAll: () => Iterable<unknown>;
   readonly set: (one: Seen<T>) => void;
   readonly remove: (one: Seen<T>) => void;
-  /** Objects that begin to count. podfit has not kept their specs. */
-  readonly waiting: Lanes<ObjectEntry>;
+  readonly waiting: WaitingObjects;
   /** Returns what is known of the object; another value once its watch has changed it. */
   readonly peek: (entry: ObjectEntry) => unknown;
 }
@@ -64,12 +63,13 @@ interface LimitedSource<T> extends WatchedList {
 /** Returns a source for the watch. */
 export function createLimitedSource<T extends LimitedFacts>(options: LimitedSourceOptions<T>): LimitedSource<T> {
   const { kind, resource, namespace, path, counted, parse, isForeign = () => false, refuse, find, list } = options;
-  const waiting = new Lanes<ObjectEntry>();
+  const waiting = new WaitingObjects();
   let seen = new Set<string>();
   counted?.listen({ kind, namespace }, (entry, problem) => {
+    if (problem === null) return waiting.add(entry);
+    waiting.drop(entry);
     const facts = find(entry);
-    if (problem === null) waiting.add(entry.namespace, entry);
-    else if (facts !== null) options.set(refuse(facts, [problem]));
+    if (facts !== null) options.set(refuse(facts, [problem]));
   });
 
   function set({ facts, isForeign, createdAt, bytes }: Seen<T>): void {
@@ -79,14 +79,18 @@ export function createLimitedSource<T extends LimitedFacts>(options: LimitedSour
     const before = facts.namespace === null ? null : find({ uid, name, namespace: facts.namespace });
     if (before !== null && before.uid !== uid && before.namespace !== null) {
       counted?.remove({ uid: before.uid, namespace: before.namespace });
+      waiting.drop(before);
     }
     const problem = counted === null || facts.namespace === null
       ? null
       : counted.put({ kind, namespace: facts.namespace, name, uid, createdAt, bytes });
+    // It has its spec now, or does not count.
+    waiting.drop(facts);
     options.set(problem === null ? facts : refuse(facts, [problem]));
   }
 
   function remove(facts: T): void {
+    waiting.drop(facts);
     if (facts.namespace !== null) counted?.remove({ ...facts, namespace: facts.namespace });
     options.remove(facts);
   }
@@ -126,6 +130,39 @@ export function createLimitedSource<T extends LimitedFacts>(options: LimitedSour
     set,
     remove: ({ facts }) => remove(facts),
   };
+}
+
+/**
+ * Objects that begin to count, and have to be fetched, because podfit has not kept their specs. Namespaces take turns. Each
+ * object waits once: a few edits of one object let hundreds of others begin and cease to count each time.
+ */
+export class WaitingObjects {
+  readonly #lanes = new Lanes<ObjectEntry>();
+  readonly #byUid = new Map<string, ObjectEntry>();
+
+  get count(): number {
+    return this.#byUid.size;
+  }
+
+  add(entry: ObjectEntry): void {
+    if (this.#byUid.has(entry.uid)) return;
+    this.#byUid.set(entry.uid, entry);
+    this.#lanes.add(entry.namespace, entry);
+  }
+
+  drop({ uid }: Pick<ObjectEntry, "uid">): void {
+    const entry = this.#byUid.get(uid);
+    if (entry === undefined) return;
+    this.#byUid.delete(uid);
+    this.#lanes.remove(entry.namespace, entry);
+  }
+
+  /** Removes the next one and returns it; `null` if none waits. */
+  take(): ObjectEntry | null {
+    const entry = this.#lanes.take()?.item ?? null;
+    if (entry !== null) this.#byUid.delete(entry.uid);
+    return entry;
+  }
 }
 
 /** What remains of an object that is too large. */
@@ -193,7 +230,7 @@ interface ReadmissionsOptions {
 interface ReadmittingSource extends WatchedList {
   readonly project: (object: unknown) => unknown;
   readonly set: (one: never) => void;
-  readonly waiting?: Lanes<ObjectEntry>;
+  readonly waiting?: WaitingObjects;
   readonly peek?: (entry: ObjectEntry) => unknown;
 }
 
@@ -225,16 +262,16 @@ export class Readmissions {
     }
   }
 
-  async #fetchSome(source: ReadmittingSource, waiting: Lanes<ObjectEntry>, signal: AbortSignal): Promise<void> {
+  async #fetchSome(source: ReadmittingSource, waiting: WaitingObjects, signal: AbortSignal): Promise<void> {
     for (let count = 0; count < MAX_FETCHES; count++) {
-      const entry = waiting.take()?.item;
-      if (entry === undefined) return;
+      const entry = waiting.take();
+      if (entry === null) return;
       if (!this.#counts(entry)) continue;
       try {
         await this.#fetch(source, entry, signal);
       } catch {
         // The watch reports why the server does not answer.
-        waiting.add(entry.namespace, entry);
+        waiting.add(entry);
         return;
       }
     }
