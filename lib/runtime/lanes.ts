@@ -5,7 +5,7 @@
  * lanes share places, such as connections, each lane may hold only a part of them.
  */
 
-/** Each lane may hold this number of places, also where there are many lanes. */
+/** Each lane may hold this number of places by default, also where there are many lanes. */
 const MIN_SHARE = 4;
 
 /** Urgent items in a row while others wait. Otherwise a lane with many urgent items would stop all that is not urgent. */
@@ -27,6 +27,7 @@ interface Surplus<T> {
 /** Items that wait, by lane. */
 export class Lanes<T> {
   readonly #places: number;
+  readonly #minShare: number;
   /** The lanes of each map take turns in its order. */
   readonly #urgent = new Map<string, T[]>();
   readonly #others = new Map<string, T[]>();
@@ -34,9 +35,13 @@ export class Lanes<T> {
   readonly #active = new Map<string, { waiting: number; held: number }>();
   #urgentInRow = 0;
 
-  /** `places` is the number of places that all lanes share. Only callers of `hold` use them. */
-  constructor(places = Infinity) {
+  /**
+   * `places` is the number of places that all lanes share. Only callers of `hold` use them. Each lane may hold `minShare` of
+   * them.
+   */
+  constructor(places = Infinity, minShare = MIN_SHARE) {
     this.#places = places;
+    this.#minShare = minShare;
   }
 
   /** Returns the number of items that wait, in one lane or in all; of one lane also those of one urgency. */
@@ -115,7 +120,7 @@ export class Lanes<T> {
   mayHold(lane: string): boolean {
     const held = this.#active.get(lane)?.held ?? 0;
     const others = this.#active.size - (this.#active.has(lane) ? 1 : 0);
-    return held < Math.max(MIN_SHARE, Math.floor(this.#places / (others + 2)));
+    return held < Math.max(this.#minShare, Math.floor(this.#places / (others + 2)));
   }
 
   /** The lane holds a place until `release`. */

@@ -7,14 +7,20 @@
 import type { Clock } from "./clock.ts";
 import { Lanes } from "./lanes.ts";
 
+interface WaitQueueOptions {
+  readonly places?: number;
+  readonly minShare?: number;
+  readonly onLeave: () => void;
+}
+
 /** Callers that wait for a turn. The owner lets them go one by one. */
 class WaitQueue {
   readonly lanes: Lanes<() => void>;
   readonly #onLeave: () => void;
 
   /** `onLeave` is called when a caller leaves without a turn. `places` are shared by the lanes. */
-  constructor({ places, onLeave }: { readonly places?: number; readonly onLeave: () => void }) {
-    this.lanes = new Lanes(places);
+  constructor({ places, minShare, onLeave }: WaitQueueOptions) {
+    this.lanes = new Lanes(places, minShare);
     this.#onLeave = onLeave;
   }
 
@@ -123,12 +129,19 @@ export class Semaphore {
 
   /**
    * `max` is the number of slots, rounded down. Throws RangeError below 1. If they are shared by lanes, a lane holds at
-   * most max / (lanes + 1) of them, or 4 if that is less. So a slot is free for a lane that is new.
+   * most max / (lanes + 1) of them, or `minShare` if that is less, 4 by default. So a slot is free for a lane that is new.
    */
-  constructor(max: number, { isShared = false }: { readonly isShared?: boolean } = {}) {
+  constructor(
+    max: number,
+    { isShared = false, minShare }: { readonly isShared?: boolean; readonly minShare?: number } = {},
+  ) {
     if (!(max >= 1)) throw new RangeError(`Cannot limit to "${max}": must be 1 or more`);
     this.#free = Math.floor(max);
-    this.#queue = new WaitQueue({ ...(isShared && { places: this.#free }), onLeave: () => this.#serve() });
+    this.#queue = new WaitQueue({
+      ...(isShared && { places: this.#free }),
+      ...(minShare !== undefined && { minShare }),
+      onLeave: () => this.#serve(),
+    });
   }
 
   /**

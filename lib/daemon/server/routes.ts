@@ -84,7 +84,7 @@ interface MetricsRoutesOptions {
   /** Absent = every client may read. */
   readonly checkReader?: CheckReader | null;
   readonly clock?: StreamClock & Pick<Clock, "timeout">;
-  /** The most pages at one time; 4 by default. A page under way needs 1 MB or more. */
+  /** The most pages at one time; 4 by default, 2 of them for one address. A page under way needs 1 MB or more. */
   readonly maxPages?: number;
 }
 
@@ -96,7 +96,8 @@ export function metricsRoutes(
   metrics: Pick<Metrics, "contentType" | "render">,
   { checkReader = null, clock = systemClock, maxPages = 4 }: MetricsRoutesOptions = {},
 ): readonly Route[] {
-  const pages = new Semaphore(maxPages);
+  // A reader may take two minutes for a page. Those of one or two addresses must leave a page for Prometheus.
+  const pages = new Semaphore(maxPages, { isShared: true, minShare: 1 });
   const headers = { "content-type": metrics.contentType };
   return [{
     path: METRICS_PATH,
@@ -109,7 +110,7 @@ export function metricsRoutes(
     async answer(context) {
       if (context.req.method === "HEAD") return context.body("", 200, headers);
       const page = metrics.render();
-      const slot = await takeSlot(pages, clock);
+      const slot = await takeSlot(pages, getAddress(context) ?? "", clock);
       if (slot === null) return context.text("Too many readers at once\n", 503, { "retry-after": "5" });
       return context.body(toTextStream(page, slot, clock), 200, headers);
     },
@@ -214,7 +215,7 @@ function guardRecords(checkReader: CheckRecordsReader): MiddlewareHandler {
     const access = await checkReader({
       authorization: context.req.header("authorization") ?? null,
       podUid: context.req.header(POD_UID_HEADER) ?? null,
-      address: (context.env as Partial<ClientAddress>).address ?? null,
+      address: getAddress(context),
     });
     return access.kind === "allowed" ? await next() : refuseReader(context, access, RECORDS_PATH);
   };
@@ -301,9 +302,13 @@ const METRICS_PATH = "/metrics";
 /** The default scrape timeout of Prometheus. Clients that do not read are disconnected by then. */
 const SLOT_TIMEOUT_MS = 10_000;
 
-async function takeSlot(pages: Semaphore, clock: Pick<Clock, "timeout">): Promise<Disposable | null> {
+async function takeSlot(pages: Semaphore, lane: string, clock: Pick<Clock, "timeout">): Promise<Disposable | null> {
   using timeout = clock.timeout(SLOT_TIMEOUT_MS);
-  return await pages.acquire(timeout.signal).catch(() => null);
+  return await pages.acquire(timeout.signal, { lane }).catch(() => null);
+}
+
+function getAddress(context: Context): string | null {
+  return (context.env as Partial<ClientAddress>).address ?? null;
 }
 
 const RECORDS_HEADERS = { "content-type": "application/x-ndjson" };

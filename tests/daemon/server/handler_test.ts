@@ -233,7 +233,7 @@ Deno.test("/metrics is made for so many readers at once; the next waits for 10 s
     yield "a 1\n";
     yield "b 2\n";
   };
-  const routes = metricsRoutes({ contentType: "text/plain", render: page }, { clock, maxPages: 2 });
+  const routes = metricsRoutes({ contentType: "text/plain", render: page }, { clock, maxPages: 4 });
   const handler = createHandler([routes]);
   const get = () => handler(new Request("http://podfit/metrics"));
   const [first, second] = [await get(), await get()];
@@ -255,16 +255,34 @@ Deno.test("/metrics is made for so many readers at once; the next waits for 10 s
   assertEquals(clock.pending, 0);
 });
 
+Deno.test("/metrics makes two pages at a time for one address, and leaves one for another", async () => {
+  const clock = new VirtualClock();
+  const page = function* () {
+    yield "a 1\n";
+  };
+  const handler = createHandler([metricsRoutes({ contentType: "text/plain", render: page }, { clock })]);
+  const get = (address: string) => handler(new Request("http://podfit/metrics"), { address });
+  const pages = [await get("10.0.0.1"), await get("10.0.0.1")];
+  const third = get("10.0.0.1");
+  pages.push(await get("10.0.0.2"));
+  const fifth = get("10.0.0.2");
+  await clock.advance(10_000);
+  assertEquals([(await third).status, (await fifth).status], [503, 503]);
+  pages.push(await get("10.0.0.3"));
+  assertEquals(pages.map(({ status }) => status), [200, 200, 200, 200]);
+  for (const { body } of pages) await body?.cancel();
+});
+
 Deno.test("/metrics makes four pages at a time by default, and no fifth", async () => {
   const clock = new VirtualClock();
   const page = function* () {
     yield "a 1\n";
   };
   const handler = createHandler([metricsRoutes({ contentType: "text/plain", render: page }, { clock })]);
-  const get = () => handler(new Request("http://podfit/metrics"));
-  const pages = [await get(), await get(), await get(), await get()];
+  const get = (address: string) => handler(new Request("http://podfit/metrics"), { address });
+  const pages = [await get("10.0.0.1"), await get("10.0.0.1"), await get("10.0.0.2"), await get("10.0.0.3")];
   assertEquals(pages.map(({ status }) => status), [200, 200, 200, 200]);
-  const fifth = get();
+  const fifth = get("10.0.0.4");
   await clock.advance(10_000);
   assertEquals((await fifth).status, 503);
   for (const { body } of pages) await body?.cancel();
@@ -290,7 +308,7 @@ Deno.test("/metrics over the network makes few pages for many who stop to read, 
     made++;
     for (let piece = 0; piece < 300; piece++) yield `${"#".repeat(2 ** 16)}\n`;
   };
-  const routes = metricsRoutes({ contentType: "text/plain", render: page }, { clock, maxPages: 2 });
+  const routes = metricsRoutes({ contentType: "text/plain", render: page }, { clock });
   await using server = serve(createHandler([routes]), LOCAL);
   const statuses: string[] = [];
   const clients = await Promise.all(Array.from({ length: 20 }, async () => {
