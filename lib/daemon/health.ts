@@ -7,6 +7,7 @@ import type { Notice } from "../model/reasons.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log, LogFields } from "../runtime/log.ts";
 import { formatName } from "./cluster/facts.ts";
+import type { LimitedKind } from "./cluster/object_limits.ts";
 import type { AutoscalerName } from "./metrics/metrics.ts";
 
 /** The result of a liveness or readiness check. */
@@ -39,11 +40,17 @@ interface Failure {
   /** "error" = a person must act. "warn" = podfit works, but with less. */
   readonly level: "warn" | "error";
   readonly message: string;
-  /** The autoscaler that has the failure; `null` for a node, a list or podfit itself. */
-  readonly autoscaler: AutoscalerName | null;
+  /** The object that has the failure; `null` for a node, a list or podfit itself. */
+  readonly autoscaler: ReportedObject | null;
   readonly fields: LogFields;
   /** Failures of one topic are logged together. A failure without a topic is logged each time. */
   readonly topic?: FailureTopic;
+}
+
+/** An object that tenants write. */
+export interface ReportedObject extends AutoscalerName {
+  /** PodResourceAutoscaler by default. */
+  readonly kind?: LimitedKind;
 }
 
 /** What failed for the subject works again. */
@@ -59,7 +66,7 @@ interface FailureTopic {
   readonly what: string;
   /** A status code, or a word of a short closed list. */
   readonly reason: string;
-  /** A node, or an autoscaler as `namespace/name`. */
+  /** A node, or an object as `formatSubject` returns it. */
   readonly subject: string;
 }
 
@@ -102,6 +109,25 @@ interface FailureGroup {
   nextSummaryMs: number;
 }
 
+/**
+ * Returns `namespace/name` of an autoscaler, and for another kind also the kind: objects of two kinds may have one name,
+ * and the recovery of one must not end the failure of the other.
+ */
+export function formatSubject({ kind = "PodResourceAutoscaler", ...object }: ReportedObject): string {
+  return kind === "PodResourceAutoscaler" ? formatName(object) : `${kind} ${formatName(object)}`;
+}
+
+const NAME_FIELDS: Readonly<Record<LimitedKind, string>> = {
+  PodResourceAutoscaler: "autoscaler",
+  ScaledObject: "scaledObject",
+  TriggerAuthentication: "triggerAuthentication",
+};
+
+/** Returns the field of a log line that names the object. */
+export function toNameField({ kind = "PodResourceAutoscaler", ...object }: ReportedObject): LogFields {
+  return { [NAME_FIELDS[kind]]: formatName(object) };
+}
+
 /** Logs failures, and keeps the ones that have not ended. */
 export class FailureLog {
   readonly #options: FailureLogOptions;
@@ -137,7 +163,7 @@ export class FailureLog {
 
   #fail({ level, message, autoscaler, fields, topic }: Failure): void {
     const { log, clock } = this.#options;
-    const all = autoscaler === null ? fields : { autoscaler: formatName(autoscaler), ...fields };
+    const all = autoscaler === null ? fields : { ...toNameField(autoscaler), ...fields };
     if (topic === undefined) return log[level](message, all);
     const group = this.#open(topic, level);
     const before = removeSubject(group, topic.subject);

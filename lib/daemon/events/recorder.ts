@@ -10,8 +10,7 @@ import { backoffMs, type CircuitBreaker } from "../../runtime/backoff.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { Lanes } from "../../runtime/lanes.ts";
 import type { Log, LogFields } from "../../runtime/log.ts";
-import { formatName } from "../cluster/facts.ts";
-import type { OnFailure } from "../health.ts";
+import { formatSubject, type OnFailure, toNameField } from "../health.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import {
   type EventContext,
@@ -128,7 +127,7 @@ export class EventRecorder {
 
   async #tryToWrite(queued: QueuedEvent, signal: AbortSignal, deadline?: AbortSignal): Promise<void> {
     const { clock, random, onTrouble } = this.#options;
-    const subject = formatName(queued.context.autoscaler);
+    const subject = formatSubject(queued.context.autoscaler);
     for (let attempt = 0;; attempt++) {
       const error = await this.#writer.write(queued, { wait: deadline ?? signal, flush: deadline });
       if (error === null) {
@@ -144,9 +143,8 @@ export class EventRecorder {
   #log(notice: EventNotice, { autoscaler }: EventContext): void {
     const { log, onNotice } = this.#options;
     const fields = { reason: notice.name, note: notice.message };
-    const subject = formatName(autoscaler);
-    if (toEventType(notice) === "Normal") return log.debug("Notice", { autoscaler: subject, ...fields });
-    const topic = { what: "Notice", reason: notice.name, subject };
+    if (toEventType(notice) === "Normal") return log.debug("Notice", { ...toNameField(autoscaler), ...fields });
+    const topic = { what: "Notice", reason: notice.name, subject: formatSubject(autoscaler) };
     onNotice({ kind: "failure", level: "warn", message: "Notice", autoscaler, fields, topic });
   }
 
@@ -168,7 +166,7 @@ export class EventRecorder {
       message,
       autoscaler,
       fields: { event: notice.name, ...fields },
-      topic: { what: CANNOT_WRITE_EVENTS, reason, subject: formatName(autoscaler) },
+      topic: { what: CANNOT_WRITE_EVENTS, reason, subject: formatSubject(autoscaler) },
     });
   }
 

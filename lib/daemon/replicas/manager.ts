@@ -152,8 +152,11 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
   };
 
   const statusLoop = new StatusLoop(clock);
-  const createWriter = <Status extends object>(patch: StatusWriterOptions<Status>["patch"]) =>
+  const createWriter = <Status extends object>(
+    { kind, patch }: Pick<StatusWriterOptions<Status>, "kind" | "patch">,
+  ) =>
     new StatusWriter({
+      kind,
       patch,
       clock,
       random,
@@ -168,7 +171,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
   const authentications = settings.isNextToKeda === true ? null : new AuthenticationUsers({
     compute,
     list: () => objects.listAuthentications(null, null),
-    writer: createWriter(createAuthenticationPatch(client)),
+    writer: createWriter({ kind: "TriggerAuthentication", patch: createAuthenticationPatch(client) }),
     // A podfit for some namespaces does not see all users of a ClusterTriggerAuthentication.
     isKnown: (namespace) =>
       namespace === null ? options.seesCluster && observer.canScale("") : observer.canScale(namespace),
@@ -177,7 +180,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     clock,
     compute,
     list: () => listSnapshots(rows),
-    writer: createWriter(createScaledObjectPatch(client, (key) => objects.find(key))),
+    writer: createWriter({ kind: "ScaledObject", patch: createScaledObjectPatch(client, (key) => objects.find(key)) }),
     authentications,
     metrics: metrics.replicas,
     isKnown: observer.canScale,

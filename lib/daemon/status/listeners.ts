@@ -13,7 +13,8 @@ import { isMetricsKnown, OTHER_PODFIT_ADVICE } from "./rivals.ts";
 import type { ComputedStatus, StatusListener } from "./sweep.ts";
 import { createAutoscalerPatch, StatusWriter, type StatusWriterOptions } from "./writer.ts";
 
-interface StatusOutputsOptions extends Omit<StatusWriterOptions<AutoscalerStatus>, "patch" | "isKnown" | "rivals"> {
+interface StatusOutputsOptions
+  extends Omit<StatusWriterOptions<AutoscalerStatus>, "patch" | "kind" | "isKnown" | "rivals"> {
   readonly client: ApiClient;
   readonly metrics: Metrics;
   readonly cache: Pick<ClusterCache, "listAutoscalers">;
@@ -29,7 +30,13 @@ interface StatusOutputs {
 export function createStatusOutputs(options: StatusOutputsOptions): StatusOutputs {
   const patch = createAutoscalerPatch(options.client);
   return {
-    writer: new StatusWriter({ ...options, patch, isKnown: isMetricsKnown, rivals: OTHER_PODFIT_ADVICE }),
+    writer: new StatusWriter({
+      ...options,
+      kind: "PodResourceAutoscaler",
+      patch,
+      isKnown: isMetricsKnown,
+      rivals: OTHER_PODFIT_ADVICE,
+    }),
     listeners: [new StatusEvents(options), new StatusGauges(options)],
   };
 }

@@ -4,10 +4,13 @@
  */
 import type { Clock } from "../../runtime/clock.ts";
 import { isRecord } from "../../units/untrusted.ts";
+import type { LimitedKind } from "../cluster/object_limits.ts";
 import type { OnFailure } from "../health.ts";
 import type { AutoscalerName } from "../metrics/metrics.ts";
 
 export interface RivalWritersOptions {
+  /** Of the objects whose statuses are written. */
+  readonly kind: LimitedKind;
   readonly clock: Pick<Clock, "monotonic">;
   readonly onTrouble: OnFailure;
   /** Podfits that each cover a part of the pods write what they see. That is expected and not a mistake. */
@@ -20,7 +23,7 @@ export interface RivalWritersOptions {
 
 /** A status that another process has written over ours. */
 interface Overwritten {
-  readonly autoscaler: AutoscalerName & { readonly uid: string };
+  readonly object: AutoscalerName & { readonly uid: string };
   /** Any shape. */
   readonly ours: unknown;
   readonly theirs: unknown;
@@ -89,7 +92,7 @@ export class RivalWriters {
 
   #end(nowMs: number): void {
     if (this.#goneMs < this.#answeredMs) {
-      this.#options.onTrouble({ kind: "recovered", what: WHAT, subject: "podfit" });
+      this.#options.onTrouble({ kind: "recovered", what: WHAT, subject: this.#options.kind });
     }
     this.#goneMs = nowMs;
   }
@@ -102,8 +105,8 @@ export class RivalWriters {
   }
 
   /** Records each overwrite once. */
-  #record({ autoscaler, ours, theirs, writtenAtMs }: Overwritten, nowMs: number): Contest {
-    const before = this.#contests.get(autoscaler.uid);
+  #record({ object, ours, theirs, writtenAtMs }: Overwritten, nowMs: number): Contest {
+    const before = this.#contests.get(object.uid);
     if (before !== undefined && before.writtenAtMs === writtenAtMs) return before;
     const isNew = before === undefined || nowMs - before.lastMs > FORGET_MS || before.lastMs <= this.#goneMs;
     const contest = isNew ? { times: 1, yieldMs: 0, yieldUntilMs: 0 } : { ...before, times: before.times + 1 };
@@ -115,22 +118,23 @@ export class RivalWriters {
       contest.yieldUntilMs = nowMs + contest.yieldMs;
     }
     const noted = { ...contest, writtenAtMs, lastMs: nowMs };
-    this.#contests.set(autoscaler.uid, noted);
+    this.#contests.set(object.uid, noted);
     this.#lastMs = nowMs;
-    if (noted.times >= MAX_OVERWRITES || noted.yieldMs > 0) this.#report(autoscaler, noted);
+    if (noted.times >= MAX_OVERWRITES || noted.yieldMs > 0) this.#report(object, noted);
     return noted;
   }
 
-  #report(autoscaler: AutoscalerName, { times, yieldMs }: Contest): void {
-    if (this.#options.isExpected) return;
-    const message = `Somebody else writes other statuses of the same autoscalers: ${this.#options.rivals}`;
+  #report(object: AutoscalerName, { times, yieldMs }: Contest): void {
+    const { kind, isExpected, rivals } = this.#options;
+    if (isExpected) return;
+    const message = `Somebody else writes other statuses of the same ${kind}s: ${rivals}`;
     this.#options.onTrouble({
       kind: "failure",
       level: "warn",
       message,
-      autoscaler,
+      autoscaler: { ...object, kind },
       fields: { times, yieldSeconds: yieldMs / 1000 },
-      topic: { what: WHAT, reason: "AnotherWriter", subject: "podfit" },
+      topic: { what: WHAT, reason: "AnotherWriter", subject: kind },
     });
   }
 }

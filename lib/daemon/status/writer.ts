@@ -12,13 +12,12 @@ import type { Clock } from "../../runtime/clock.ts";
 import { Semaphore } from "../../runtime/limits.ts";
 import { isDeepEqual } from "../../units/equality.ts";
 import { isRecord } from "../../units/untrusted.ts";
-import { formatName } from "../cluster/facts.ts";
-import type { OnFailure } from "../health.ts";
+import { formatSubject, type OnFailure } from "../health.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { findBusy } from "../permits.ts";
 import { RivalWriters, type RivalWritersOptions } from "./rivals.ts";
 
-export interface StatusWriterOptions<Status> extends Pick<RivalWritersOptions, "isKnown" | "rivals"> {
+export interface StatusWriterOptions<Status> extends Pick<RivalWritersOptions, "kind" | "isKnown" | "rivals"> {
   readonly patch: PatchStatus<Status>;
   readonly clock: Clock;
   readonly random: () => number;
@@ -142,7 +141,7 @@ export class StatusWriter<Status extends object> {
     }
     if (isShown && isOverwritten) {
       if (isSameButTimes(status, object.status)) return null;
-      const overwritten = { autoscaler: object, ours: status, theirs: object.status, writtenAtMs: written.atMs };
+      const overwritten = { object, ours: status, theirs: object.status, writtenAtMs: written.atMs };
       return this.#rivalry.mayWrite(overwritten) ? "now" : null;
     }
     if (isDeepEqual(status, written.sent, true)) return null;
@@ -180,7 +179,7 @@ export class StatusWriter<Status extends object> {
       if (failure !== null) throw failure;
       memory.written = { sent: status, stored, atMs: clock.monotonic(), shown: UNSEEN };
       memory.failures = 0;
-      onTrouble({ kind: "recovered", what: WHAT, subject: formatName(object) });
+      onTrouble({ kind: "recovered", what: WHAT, subject: formatSubject({ ...object, kind: this.#options.kind }) });
     } catch (error) {
       if (!sweep.signal.aborted) this.#fail(object, error, memory);
     } finally {
@@ -188,8 +187,9 @@ export class StatusWriter<Status extends object> {
     }
   }
 
-  #fail(autoscaler: StatusToWrite<Status>["object"], error: unknown, memory: WriterState<Status>): void {
-    const { metrics, onTrouble } = this.#options;
+  #fail(object: StatusToWrite<Status>["object"], error: unknown, memory: WriterState<Status>): void {
+    const { kind, metrics, onTrouble } = this.#options;
+    const autoscaler = { ...object, kind };
     const isRefused = error instanceof ApiError && error.code < 500 && error.code !== 429;
     this.#putOff(memory, isRefused ? REFUSED_MAX_MS : RETRY_MAX_MS);
     if (!(error instanceof ApiError)) this.#unansweredAtMs.set(autoscaler.namespace, this.#options.clock.monotonic());
@@ -203,7 +203,7 @@ export class StatusWriter<Status extends object> {
       message: `${WHAT}, retrying`,
       autoscaler,
       fields: { error },
-      topic: { what: WHAT, reason, subject: formatName(autoscaler) },
+      topic: { what: WHAT, reason, subject: formatSubject(autoscaler) },
     });
   }
 

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch } from "#assert";
 import type { NoticeName } from "../../../lib/model/reasons.ts";
 import type { FailureReport } from "../../../lib/daemon/health.ts";
 import { CircuitBreaker } from "../../../lib/runtime/backoff.ts";
+import type { EventContext } from "../../../lib/daemon/events/writer.ts";
 import { EventRecorder } from "../../../lib/daemon/events/recorder.ts";
 import { createClient } from "../../../lib/kube/client.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
@@ -36,7 +37,7 @@ class Desk implements AsyncDisposable {
     this.#running = this.recorder.run(this.#closing.signal);
   }
 
-  publish(name: NoticeName, message = "text", autoscaler = WEB): void {
+  publish(name: NoticeName, message = "text", autoscaler: EventContext["autoscaler"] = WEB): void {
     this.recorder.publish({ name, message }, { autoscaler, pod: POD });
   }
 
@@ -183,6 +184,19 @@ Deno.test("run() tries four times with growing waits, and not at all again what 
   desk.publish("ScaleUp");
   await desk.clock.advance(10_000);
   assertEquals([desk.api.calls.length, desk.results], [5, ["failed", "failed"]]);
+});
+
+Deno.test("an Event that is written ends no failure of another kind of object with the same name", async () => {
+  await using desk = new Desk();
+  desk.api.intercept = ({ body }) =>
+    body.involvedObject.kind === "ScaledObject" ? refuse(403, { message: "no" }) : null;
+  desk.publish("ScaleFailed", "text", { ...WEB, kind: "ScaledObject", uid: "uid-object" });
+  desk.publish("ScaleFailed");
+  await desk.clock.advance(10_000);
+  const subjects = desk.troubles.map((one) =>
+    one.kind === "recovered" ? one.subject : one.kind === "failure" && one.topic?.subject
+  );
+  assertEquals(subjects.sort(), ["ScaledObject shop/web", "shop/web"]);
 });
 
 Deno.test("run() creates one Event for one action when the answer to it was lost", async () => {

@@ -27,6 +27,7 @@ async function fight(
   const clock = new VirtualClock();
   const troubles: FailureReport[] = [];
   const rivalry = new RivalWriters({
+    kind: "PodResourceAutoscaler",
     clock,
     isExpected,
     isKnown: isMetricsKnown,
@@ -45,8 +46,8 @@ async function fight(
       for (let index = 0; index < autoscalers; index++) {
         const atMs = writtenAtMs[index] ?? 0;
         if (standing.has(index) || clock.monotonic() - atMs < 60_000) continue;
-        const autoscaler = { namespace: "shop", name: `web${index}`, uid: `uid-${index}` };
-        if (!rivalry.mayWrite({ autoscaler, ours, theirs, writtenAtMs: atMs })) continue;
+        const object = { namespace: "shop", name: `web${index}`, uid: `uid-${index}` };
+        if (!rivalry.mayWrite({ object, ours, theirs, writtenAtMs: atMs })) continue;
         writtenAtMs[index] = clock.monotonic();
         if (minute >= goneAfter) standing.add(index);
         count++;
@@ -70,7 +71,10 @@ Deno.test("Rivalry writes little over one who knows as much, and says what to do
   const { writes, troubles } = await fight({ minutes: 120 });
   assert(sum(writes.slice(2)) <= 120, writes.join());
   assert(writes.slice(2).every((count) => count <= 1), writes.join());
-  assert(troubles.length > 0 && troubles.every((one) => one.kind === "failure" && one.topic?.subject === "podfit"));
+  assert(
+    troubles.length > 0 &&
+      troubles.every((one) => one.kind === "failure" && one.topic?.subject === "PodResourceAutoscaler"),
+  );
 });
 
 Deno.test("Rivalry yields from the first time on to one who reads usage where we do not, for longer each time (C51)", async () => {

@@ -238,6 +238,7 @@ function newSweep({ clock, api, autoscalers, resolve = () => UNRESOLVED, ...opti
     canReport: () => true,
     writer: new StatusWriter({
       ...common,
+      kind: "PodResourceAutoscaler",
       patch: createAutoscalerPatch(createClient(api.toServer())),
       isKnown: isMetricsKnown,
       rivals: OTHER_PODFIT_ADVICE,

@@ -1,7 +1,9 @@
 /** Statuses are written fairly: a write without an answer keeps back only the namespace that it is for. */
 import { assertEquals } from "#assert";
+import { FailureLog, type FailureReport } from "../../../lib/daemon/health.ts";
 import { type StatusToWrite, StatusWriter } from "../../../lib/daemon/status/writer.ts";
 import { CircuitBreaker } from "../../../lib/runtime/backoff.ts";
+import { createLog } from "../../../lib/runtime/log.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 
 interface Status {
@@ -18,6 +20,7 @@ function openWriter(silent: readonly string[]) {
   const written: string[] = [];
   const asked: string[] = [];
   const writer = new StatusWriter<Status>({
+    kind: "PodResourceAutoscaler",
     patch: ({ namespace, name }, change, signal) => {
       asked.push(`${namespace}/${name}`);
       if (silent.includes(namespace)) {
@@ -127,4 +130,41 @@ Deno.test("StatusWriter writes a change of the minor field alone every 5 min, an
   assertEquals(await put("b", "3"), 0);
   await clock.advance(1);
   assertEquals(await put("b", "4"), 1);
+});
+
+Deno.test("a status that is written ends no failure of another kind of object with the same name", async () => {
+  const clock = new VirtualClock();
+  const lines: Record<string, unknown>[] = [];
+  const write = (text: string) => void lines.push(...text.trim().split("\n").map((line) => JSON.parse(line)));
+  const failures = new FailureLog({ log: createLog({ level: "info", format: "json", clock, write }), clock });
+  const troubles: FailureReport[] = [];
+  const toWriter = (kind: "PodResourceAutoscaler" | "ScaledObject") =>
+    new StatusWriter<Status>({
+      kind,
+      patch: () =>
+        kind === "ScaledObject"
+          ? Promise.reject(new Error("no answer"))
+          : Promise.resolve({ failure: null, status: { text: "new" } }),
+      clock,
+      random: () => 0.5,
+      metrics: { failed() {} },
+      brake: new CircuitBreaker({ clock, random: () => 0.5 }),
+      isKnown: () => true,
+      rivals: "",
+      isNodeLocal: false,
+      onProgress() {},
+      onTrouble(trouble) {
+        troubles.push(trouble);
+        failures.report(trouble);
+      },
+    });
+  const sweep = { signal: new AbortController().signal, isLast: false };
+  for (const kind of ["ScaledObject", "PodResourceAutoscaler"] as const) {
+    await toWriter(kind).write(statusOf("shop", "web"), sweep);
+  }
+  assertEquals(troubles.map(({ kind }) => kind), ["failure", "recovered"]);
+  assertEquals(failures.size, 1);
+  assertEquals(lines.map(({ message, scaledObject, autoscaler }) => [message, scaledObject, autoscaler]), [
+    ["Cannot write status, retrying", "shop/web", undefined],
+  ]);
 });
