@@ -85,7 +85,11 @@ export function createReporter({ metrics, ...options }: ReporterOptions): Runnab
     onTracked: (tracked) => scales.put(tracked),
     onDropped: (pod) => scales.remove(pod),
     onHeadroom() {},
-    onAutoscalerGone: ({ uid }) => status.forget(uid),
+    onAutoscalerGone(gone) {
+      status.forget(gone.uid);
+      // The watch that forgot its series may have been ahead of this one, which has set gauges since then.
+      metrics.forget(gone);
+    },
   };
 
   function isAlive(): CheckResult {
