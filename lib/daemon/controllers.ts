@@ -216,7 +216,10 @@ export function createControllers(options: ControllersOptions): Runnable {
     findStale: observer.findStale,
     isOurs: (autoscaler) => isStatusOurs(mode, cache.resolve(autoscaler).tracked.values()),
     writer: outputs?.writer ?? NO_STATUS_WRITER,
-    listeners: [createLimitGauges({ metrics, cache }), ...outputs?.listeners ?? []],
+    listeners: [
+      createLimitGauges({ metrics, cache, scaledObjects: observer.scaledObjects }),
+      ...outputs?.listeners ?? [],
+    ],
     onTrouble,
   });
 

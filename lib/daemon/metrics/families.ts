@@ -30,7 +30,8 @@ export interface DescribedFamily extends FamilyRow {
 export const ERROR_MEANINGS = {
   StatusWrite: {
     means: "the status of an object could not be written",
-    act: "Check the right to patch `podresourceautoscalers/status`, and the API server.",
+    act: "Check the right to patch the status of the kind that the log line names, such as " +
+      "`podresourceautoscalers/status`, and the API server.",
     alert: "lasting",
   },
   MetricsUnavailable: {

@@ -64,7 +64,7 @@ export interface Metrics {
   enacted(what: AutoscalerName & { readonly direction: Direction }, seconds: number): void;
   /** Takes all namespaces; the series of the others disappear. */
   setTotals(totals: ReadonlyMap<string, Totals>): void;
-  /** Takes all namespaces with autoscalers; the errors of the others disappear. */
+  /** Takes all namespaces with autoscalers, ScaledObjects or authentications; the errors of the others disappear. */
   keepErrors(namespaces: ReadonlySet<string>): void;
   setActive(autoscaler: AutoscalerName, isActive: boolean): void;
   /** Removes the gauges of statuses. The podfit that writes the statuses shows them. */

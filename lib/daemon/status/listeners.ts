@@ -6,6 +6,7 @@ import type { ApiClient } from "../../kube/client.ts";
 import type { NoticeName } from "../../model/reasons.ts";
 import type { AutoscalerStatus } from "../../resources/pod_resource_autoscaler/status.ts";
 import type { ClusterCache } from "../cluster/cache.ts";
+import type { ScaledObjectCache } from "../cluster/scaled_objects.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import type { Metrics, Totals } from "../metrics/metrics.ts";
 import { findSpecNotice } from "./facts.ts";
@@ -134,11 +135,16 @@ function isConditionTrue({ conditions = [] }: AutoscalerStatus, type: string): b
  * writes the statuses. Never throws, as metrics do not.
  */
 export function createLimitGauges(
-  { metrics, cache }: Pick<StatusOutputsOptions, "metrics" | "cache">,
+  { metrics, cache, scaledObjects }: Pick<StatusOutputsOptions, "metrics" | "cache"> & {
+    readonly scaledObjects: Pick<ScaledObjectCache, "listObjects" | "listAuthentications">;
+  },
 ): StatusListener {
+  const listNamespaces = () =>
+    [...cache.listAutoscalers(), ...scaledObjects.listObjects(null), ...scaledObjects.listAuthentications(null, null)]
+      .map(({ namespace }) => namespace ?? "");
   return {
     onStatus: ({ autoscaler, facts }) => metrics.setLimited(autoscaler, facts.limits.reasons),
-    onSwept: () => metrics.keepErrors(new Set(Array.from(cache.listAutoscalers(), ({ namespace }) => namespace))),
+    onSwept: () => metrics.keepErrors(new Set(listNamespaces())),
     // The caller forgets all series of an autoscaler at once.
     forget() {},
   };
