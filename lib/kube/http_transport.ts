@@ -3,7 +3,7 @@
  *
  * After a 401 the request is sent once more if there is a newer credential.
  */
-import { type Clock, systemClock } from "../runtime/clock.ts";
+import { type Clock, isTimeoutError, systemClock } from "../runtime/clock.ts";
 import { abortable } from "../runtime/tasks.ts";
 import { isDeepEqual } from "../units/equality.ts";
 import { type ClientCertificate, type Credential, toHeader } from "./config/credential.ts";
@@ -118,7 +118,7 @@ export class HttpTransport implements Disposable {
     try {
       return await abortable(this.#config.getCredential(rejected), signal);
     } catch (error) {
-      if (!signal.aborted || !isTimeout(signal.reason)) throw error;
+      if (!signal.aborted || !isTimeoutError(signal.reason)) throw error;
       const { origin, source } = this.#config;
       throw new Error(`Cannot send to API server "${origin}": no credential in time from ${source}`, { cause: error });
     }
@@ -141,7 +141,7 @@ export class HttpTransport implements Disposable {
         if (response.body !== null) this.#heldByBody.set(response.body, [request, response]);
         return response;
       } catch (error) {
-        if (signal.aborted && !isTimeout(signal.reason)) throw error;
+        if (signal.aborted && !isTimeoutError(signal.reason)) throw error;
         if (!isLast && isUntrusted(error) && await this.#getCaCerts(used) !== used) continue;
         throw toNetworkError(error, this.#config.origin);
       }
@@ -202,10 +202,6 @@ interface Connections {
   /** What the client was made with. */
   readonly caCerts: readonly string[];
   readonly certificate: ClientCertificate | null;
-}
-
-function isTimeout(reason: unknown): boolean {
-  return reason instanceof DOMException && reason.name === "TimeoutError";
 }
 
 function toProxy(proxyUrl: string): Deno.Proxy {

@@ -51,6 +51,10 @@ export function timeoutError(ms: number): DOMException {
   return new DOMException(`Timed out after ${Math.round(ms)} ms`, "TimeoutError");
 }
 
+export function isTimeoutError(reason: unknown): boolean {
+  return reason instanceof DOMException && reason.name === "TimeoutError";
+}
+
 /**
  * Returns a clock whose time passes `speed` times as fast: at speed 60 an hour takes a minute. It starts at the other
  * clock's wall time. Throws RangeError unless the speed is above 0.

@@ -7,6 +7,7 @@ import type { Transport } from "../../kube/transport.ts";
 import type { Direction } from "../../model/decision.ts";
 import type { BlockReason } from "../../model/reasons.ts";
 import type { ReplicasReason } from "../../model/replicas_decision.ts";
+import { isTimeoutError } from "../../runtime/clock.ts";
 import type { RequestOrLimit, Resource } from "../../units/resources.ts";
 import { type ErrorReason, FAMILIES, type FamilyRow, REPLICA_FAMILIES } from "./families.ts";
 import { CONTENT_TYPE, Family } from "./family.ts";
@@ -384,7 +385,9 @@ export function countRequests(transport: Transport, metrics: Pick<Metrics, "apiA
       metrics.apiAnswered({ verb, resource, code: response.status });
       return response;
     } catch (error) {
-      if (!request.signal.aborted) metrics.apiAnswered({ verb, resource, code: 0 });
+      // Where an API server hangs, podfit's own timeouts end the requests.
+      const { aborted, reason } = request.signal;
+      if (!aborted || isTimeoutError(reason)) metrics.apiAnswered({ verb, resource, code: 0 });
       throw error;
     }
   };

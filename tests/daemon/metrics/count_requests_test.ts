@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "#assert";
 import { countRequests } from "../../../lib/daemon/metrics/metrics.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 
 const COUNTED: Record<string, string> = {
   "GET /api/v1/pods?limit=500": "get pods 200",
@@ -43,5 +44,18 @@ Deno.test("countRequests() counts no answer as code 0, but not a request that we
   const { counted, counting } = count(() => Promise.reject(new TypeError("refused")));
   await assertRejects(() => counting(new Request("http://api.test/api/v1/pods")), TypeError, "refused");
   await assertRejects(() => counting(new Request("http://api.test/api/v1/pods", { signal: AbortSignal.abort() })));
+  assertEquals(counted, ["get pods 0"]);
+});
+
+Deno.test("countRequests() counts a request that timed out as code 0", async () => {
+  const clock = new VirtualClock();
+  const { counted, counting } = count(({ signal }) =>
+    new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)))
+  );
+  using timeout = clock.timeout(10_000);
+  const asking = counting(new Request("http://api.test/api/v1/pods", { signal: timeout.signal }));
+  const failed = assertRejects(() => asking, DOMException, "Timed out");
+  await clock.advance(10_000);
+  await failed;
   assertEquals(counted, ["get pods 0"]);
 });
