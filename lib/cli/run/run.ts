@@ -32,7 +32,7 @@ export async function run(options: RunOptions): Promise<void> {
   const metrics = createMetrics({ version: VERSION, commit: COMMIT, agentId, takeLoopBlockMs: () => lag.takeMaxMs() });
   await using lines = openLogWriter({
     onDropped: metrics.logLineDropped,
-    onRoom: (count) => log.warn("Log lines are missing here: stdout was not read in time", { lines: count }),
+    onRoom: (count) => log.warn("Log lines are missing here: stderr was not read in time", { lines: count }),
   });
   const log: Log = createLog({ level: options.logLevel, format: options.logFormat, write: lines.write });
   using _crashes = listenForCrashes({ log, flush: lines.flush });
