@@ -260,8 +260,8 @@ export const FAMILIES = {
   usageSource: {
     kind: "gauge",
     name: "podfit_usage_source",
-    help: "1 for the source in use",
-    use: "To see which source `--stats-source auto` has chosen. No alert.",
+    help: "1 for the value of --stats-source",
+    use: "If it is `auto`, see `podfit_nodes_by_usage_source`. No alert.",
     labels: ["source"],
   },
   nodesBySource: {
@@ -493,7 +493,7 @@ export const LABEL_MEANINGS: Readonly<Record<LabelOf<typeof FAMILIES> | LabelOf<
   scaledResource: "name of the ScaledObject",
   scaler: "name of the trigger, or KEDA's name for its type, such as `prometheusScaler`",
   side: "`requests` or `limits`",
-  source: "`kubelet`, `proxy`, `cgroup` or `metrics-api`",
+  source: "`kubelet`, `proxy`, `cgroup` or `metrics-api`; in `podfit_usage_source` also `auto`",
   triggerIndex: "index of the trigger in the spec",
   triggerName: "name of the trigger in the spec",
   type: "type of the trigger, object or watch event",
