@@ -189,6 +189,11 @@ const CASES: Readonly<Record<string, readonly [Values, (options: RunOptions) => 
     { hostname: "0.0.0.0", port: 8081 },
     "0b7c2f7e-9a64-4f1a-8d0a-3a5d1b1c2d3e",
   ]],
+  "debug, for readers of the family of podfit's own address": [
+    {},
+    ({ environment: { podIps } }) => podIps,
+    ["10.1.0.5", "fd00::5"],
+  ],
   "debug, which is off": [{ debug: { enabled: false } }, ({ debugListen, podUid }) => [debugListen, podUid], [
     null,
     null,

@@ -73,7 +73,7 @@ Deno.test("the example of a sidecar runs by the account, the image and the label
   assertEquals([spec.serviceAccountName, labels["podfit.dev/mode"]], ["podfit-sidecar", "sidecar"]);
   assertEquals([podfit.restartPolicy, podfit.image], ["Always", `localhost/podfit:${project.version}`]);
   const names: readonly string[] = podfit.env.map(({ name }: Json) => name);
-  assertEquals(names.slice(-4), ["POD_NAMESPACE", "POD_NAME", "PODFIT_POD", "PODFIT_POD_UID"]);
+  assertEquals(names.slice(-5), ["POD_NAMESPACE", "POD_NAME", "PODFIT_POD", "PODFIT_POD_UID", "PODFIT_POD_IPS"]);
   // The app gets no token.
   const [volume] = spec.volumes;
   assertEquals([spec.automountServiceAccountToken, spec.containers[0].volumeMounts], [false, undefined]);

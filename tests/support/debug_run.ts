@@ -89,7 +89,7 @@ export class DebugRun implements AsyncDisposable {
     const client = createClient(this.run.cluster.connect());
     const findPodAt = createFindPodAt({ client, clock, namespaces: null });
     const podUid = this.#uids.get(name) ?? "";
-    const check = createRecordsAccess({ podUid, findPodAt, checkReader: null, clock });
+    const check = createRecordsAccess({ podUid, podIp: null, findPodAt, checkReader: null, clock });
     this.#running.set(name, { podfit, handler: createHandler([debugRoutes(flightRecorder, check)]) });
   }
 

@@ -216,7 +216,7 @@ spec:
         - name: NODE_IP
           valueFrom: { fieldRef: { fieldPath: status.hostIP } }
         {{- end }}
-        {{- if ne (include "podfit.replicasMode" .) "off" }}
+        {{- if or (ne (include "podfit.replicasMode" .) "off") .Values.debug.enabled }}
         - name: PODFIT_POD_IPS
           valueFrom: { fieldRef: { fieldPath: status.podIPs } }
         {{- end }}

@@ -476,7 +476,9 @@ export const VARIABLES = {
   PRA_REQUIRES_ANNOTATED_PODS: { value: "true", help: "only pods annotated pra.kedify.io/reconcile=enabled" },
   PODFIT_POD_IPS: {
     value: "<addresses>",
-    help: "addresses of podfit's pod, which triggers do not ask (status.podIPs)",
+    help:
+      "addresses of podfit's pod (status.podIPs): triggers do not ask them, and records go to clients of the first one's " +
+      "family",
   },
   KEDIFY_AGENT_ID: { value: "<id>", help: "label kedify_agent_id of every kedify_ metric" },
 } as const;

@@ -65,11 +65,11 @@ export async function listen(options: RunOptions, context: ListenContext): Promi
 
 /** `null` = every client may read: the address is one of this machine. */
 function toRecordsCheck(
-  { podUid }: RunOptions,
+  { podUid, environment: { podIps } }: RunOptions,
   context: Pick<ListenContext, "findPodAt" | "clock"> & { readonly checkReader: CheckReader | null },
 ): CheckRecordsReader | null {
   const { checkReader } = context;
-  if (podUid !== null) return createRecordsAccess({ ...context, podUid });
+  if (podUid !== null) return createRecordsAccess({ ...context, podUid, podIp: podIps[0] ?? null });
   return checkReader && (({ authorization }) => checkReader(authorization, RECORDS_PATH));
 }
 

@@ -3,7 +3,8 @@
  * the right.
  *
  * The API server passes neither the user nor a token on. So a client proves two things: it may read pods in podfit's
- * namespace, because it sends the UID of podfit's pod; and no pod has its address, so no pod asks directly.
+ * namespace, because it sends the UID of podfit's pod; and no pod has its address, so no pod asks directly. The API server
+ * finds pods by their first address alone, and asks podfit's pod by its first one. So no other family of addresses counts.
  */
 import type { ApiClient } from "../../kube/client.ts";
 import { toApiError } from "../../kube/errors.ts";
@@ -33,6 +34,8 @@ export type FindPodAt = (address: string) => Promise<string | null>;
 interface RecordsAccessOptions {
   /** That of podfit's own pod. */
   readonly podUid: string;
+  /** The first address of podfit's own pod; `null` = not known. */
+  readonly podIp: string | null;
   readonly findPodAt: FindPodAt;
   /** `null` = no token is accepted. */
   readonly checkReader: CheckReader | null;
@@ -44,7 +47,7 @@ interface RecordsAccessOptions {
  * that sends the UID.
  */
 export function createRecordsAccess(options: RecordsAccessOptions): CheckRecordsReader {
-  const { podUid, findPodAt, checkReader, clock } = options;
+  const { podUid, podIp, findPodAt, checkReader, clock } = options;
   const pods = new AnswerCache<string | null>({ clock, maxEntries: MAX_ADDRESSES });
   const ask = async (address: string): Promise<CacheableAnswer<string | null>> => {
     const pod = await findPodAt(address);
@@ -56,6 +59,7 @@ export function createRecordsAccess(options: RecordsAccessOptions): CheckRecords
     const from = address === null ? "" : toPlainAddress(address);
     // A trigger of a ScaledObject could ask podfit's own address.
     if (from === "" || findAddressPurpose(from) === LOOPBACK) return { kind: "outsider", why: BY_PROXY };
+    if (podIp !== null && isIpv6(podIp) !== isIpv6(from)) return { kind: "outsider", why: BY_PROXY };
     try {
       const pod = await pods.get(from, () => ask(from));
       return pod === null
@@ -89,6 +93,10 @@ function isSame(a: string, b: string): boolean {
 /** An IPv4 address that a listener for IPv6 shows as `::ffff:10.0.0.1`. */
 function toPlainAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, "");
+}
+
+function isIpv6(address: string): boolean {
+  return address.includes(":");
 }
 
 interface FindPodOptions {

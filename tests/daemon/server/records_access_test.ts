@@ -21,17 +21,18 @@ const PROXIED: RecordsReader = { authorization: null, podUid: UID, address: "10.
 interface Setup {
   readonly pods?: Readonly<Record<string, string>>;
   readonly checkReader?: CheckReader | null;
+  readonly podIp?: string | null;
 }
 
 /** A check that counts what it asks the API server. */
-function setUp({ pods = {}, checkReader = null }: Setup = {}) {
+function setUp({ pods = {}, checkReader = null, podIp = null }: Setup = {}) {
   const asked: string[] = [];
   const clock = new VirtualClock();
   const findPodAt: FindPodAt = (address) => {
     asked.push(address);
     return Promise.resolve(pods[address] ?? null);
   };
-  return { asked, clock, check: createRecordsAccess({ podUid: UID, findPodAt, checkReader, clock }) };
+  return { asked, clock, check: createRecordsAccess({ podUid: UID, podIp, findPodAt, checkReader, clock }) };
 }
 
 Deno.test("a client that sends the uid of podfit's pod, and has no pod's address, may read", async () => {
@@ -66,6 +67,15 @@ Deno.test("a pod that knows the uid may not read, nor may podfit's own address",
   assertEquals(asked, ["10.1.0.7", "fd00::7"]);
 });
 
+Deno.test("a client of another family than the first address of podfit's pod may not read: it may be a pod's second address", async () => {
+  const [first, second] = [{ ...PROXIED, address: "fd00::1" }, { ...PROXIED, address: "::ffff:10.0.0.1" }];
+  for (const [podIp, reader, other] of [["fd00::9", first, second], ["10.0.0.9", second, first]] as const) {
+    const { check, asked } = setUp({ podIp });
+    assertEquals([(await check(reader)).kind, (await check(other)).kind], ["allowed", "outsider"]);
+    assertEquals(asked.length, 1);
+  }
+});
+
 Deno.test("an address is asked about each 5 seconds, that of a pod once a minute, and a failure is not kept", async () => {
   for (const [reader, keepMs] of [[PROXIED, 5000], [{ ...PROXIED, address: "10.1.0.7" }, 60_000]] as const) {
     const { check, asked, clock } = setUp({ pods: { "10.1.0.7": "shop/web" } });
@@ -81,7 +91,7 @@ Deno.test("an address is asked about each 5 seconds, that of a pod once a minute
   const { clock } = setUp();
   let failures = 0;
   const findPodAt = () => Promise.reject(new Error(`down ${++failures}`));
-  const failing = createRecordsAccess({ podUid: UID, findPodAt, checkReader: null, clock });
+  const failing = createRecordsAccess({ podUid: UID, podIp: null, findPodAt, checkReader: null, clock });
   for (const count of [1, 2]) {
     assertEquals(await failing(PROXIED), {
       kind: "unanswered",
