@@ -6,6 +6,7 @@
  */
 import type { PodCpu, PodUsage } from "../api/usage.ts";
 import { type Autoscaler, computeSilenceMs, type FieldPolicy, findBaseline } from "../model/autoscaler.ts";
+import type { Ending } from "../model/container_history.ts";
 import type { Direction, SizeInput } from "../model/decision.ts";
 import { findContainer, getActualSize } from "../model/pod.ts";
 import {
@@ -88,8 +89,11 @@ export function nextView(
   autoscaler: Autoscaler,
   { before, container, isOwn, now }: NextViewContext,
 ): AutoscalerView {
-  const killed = listNewKills(before, container);
-  const known = addKillsToEvidence(nextViewOfPolicy(view, autoscaler, now), autoscaler, { killed, now });
+  const known = addKillsToEvidence(
+    nextViewOfPolicy(view, autoscaler, now),
+    autoscaler,
+    listNewKills(before, container),
+  );
   if (before === undefined) return known;
   const isRestarted = before.instance !== null && before.instance !== container.instance;
   if (isRestarted) return { ...known, ...NOTHING_WANTED, sampling: newSampling(now, true) };
@@ -215,28 +219,31 @@ export function endScaleDownStreaks(state: PodState, { now, scaledInAt, contende
 }
 
 /** Shared, as most evaluations show no kill. */
-const NO_KILLS: readonly number[] = [];
+const NO_KILLS: readonly Ending[] = [];
 
-/** Returns the memory limits at which the container was killed since the last evaluation, bytes. */
-function listNewKills(before: ContainerState | undefined, { endings }: ContainerState): readonly number[] {
+/** Returns the kills since the last evaluation at a memory limit that is known. Clauses: L10. */
+function listNewKills(before: ContainerState | undefined, { endings, reflex }: ContainerState): readonly Ending[] {
   if (endings.length === 0 || endings === before?.endings) return NO_KILLS;
+  // A resize has followed a kill before podfit's start: the limit was another one.
+  if (before === undefined && reflex !== null) return NO_KILLS;
   const known = new Set(before?.endings.map(({ id }) => id));
-  return endings.flatMap(({ id, kind, limitBytes }) =>
-    kind === "oom" && limitBytes !== null && !known.has(id) ? [limitBytes] : []
-  );
+  return endings.filter(({ id, kind }) => kind === "oom" && !known.has(id));
 }
 
 /**
- * Returns the view with the limits at which the container was killed as samples of memory: usage was at least that.
- * Clauses: L10.
+ * Returns the view with the limits at which the container was killed as samples of memory at that time: usage was at
+ * least that. Clauses: L10.
  */
 function addKillsToEvidence(
   view: AutoscalerView,
   { sides }: Autoscaler,
-  { killed, now }: { readonly killed: readonly number[]; readonly now: number },
+  killed: readonly Ending[],
 ): AutoscalerView {
-  if (killed.length === 0) return view;
-  return { ...view, evidence: addPeak(view.evidence, sides, { at: now, bytes: Math.max(...killed) }) };
+  let { evidence } = view;
+  for (const { at, limitBytes } of killed) {
+    if (limitBytes !== null) evidence = addPeak(evidence, sides, { at, bytes: limitBytes });
+  }
+  return evidence === view.evidence ? view : { ...view, evidence };
 }
 
 function nextViewOfPolicy(before: AutoscalerView | undefined, autoscaler: Autoscaler, now: number): AutoscalerView {

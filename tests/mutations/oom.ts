@@ -11,6 +11,23 @@ export const OOM: Mutations = {
       test: "decideSize() never takes memory from a container that this restarts, and says so once (L6)",
     },
   ],
+  L10: [
+    {
+      breaks: "takes a kill of long ago for usage of now",
+      in: "addKillsToEvidence",
+      find: "{ at, bytes",
+      replace: "{ at: view.dueAt, bytes",
+      test: "decideSize() at podfit's start takes a kill for a sample which the window has left behind (L2, L10)",
+    },
+    {
+      breaks: "takes the limit of today for the one that killed before a resize",
+      in: "listNewKills",
+      find: "before === undefined && reflex !== null",
+      replace: "before === undefined && reflex === null",
+      test:
+        "decideSize() at podfit's start takes a kill for a sample unless a resize followed, which may have changed the limit (L2, L10)",
+    },
+  ],
   L11: [
     {
       breaks: "takes the limit of a pod without one for short",

@@ -110,6 +110,30 @@ for (const [sentence, hours, isAnswered, expected] of FOUND) {
   });
 }
 
+/** [sentence, hours since the kill, a resize after it, minutes until memory shrinks] */
+const SAMPLED: readonly [string, number, boolean, number][] = [
+  ["at the time of the kill", 1, false, 64],
+  ["which the window has left behind", 72, false, 17],
+  ["unless a resize followed, which may have changed the limit", 1, true, 17],
+];
+for (const [sentence, hours, isFollowed, expected] of SAMPLED) {
+  Deno.test(`decideSize() at podfit's start takes a kill for a sample ${sentence} (L2, L10)`, () => {
+    const finishedAt = START - hours * HOUR;
+    const terminations = [{ id: "containerd://0", reason: "OOMKilled", exitCode: 137, finishedAt }];
+    const resizes = isFollowed ? [resizeEntry("podfit.main", finishedAt + 2 * SECOND)] : [];
+    // A peak counts for up to a thirtieth longer than the window.
+    const requests = side("memory.requests", { down: { windowMs: 2 * HOUR } });
+    const story = new Story({
+      pod: pod({ resizes, containers: [container({ terminations })] }),
+      contenders: [policy({ oom: "raise", sides: [requests], pollIntervalMs: MINUTE })],
+      everyMs: MINUTE,
+      load: IDLE,
+    });
+    story.pollToRequest(200);
+    assertEquals((story.now - START) / MINUTE, expected);
+  });
+}
+
 Deno.test("computeKillFloor() ends a floor at its time, and not after it (L12)", () => {
   const found = [-1, 0, 1].map((afterMs) => {
     const containerState = { killFloor: { bytes: 200 * MI, until: START } };
