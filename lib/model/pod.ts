@@ -96,6 +96,8 @@ export interface ContainerFacts {
   readonly reported: Resources | null;
   /** status.containerStatuses[].allocatedResources: requests only; `null` when not reported. */
   readonly allocated: Resources | null;
+  /** In mode recommend, where the sizes above are the recommended one: the size in force. Else absent. */
+  readonly real?: Resources;
   /** True where resizePolicy is RestartContainer. */
   readonly restartsOn: Readonly<Record<Resource, boolean>>;
   readonly runningAt: number | null;
@@ -123,6 +125,14 @@ export const NO_TERMINATIONS: readonly Termination[] = Object.freeze([]);
 /** Returns the size in force: what the kubelet reports, else the spec. Clauses: C30. */
 export function getActualSize(container: ContainerFacts): Resources {
   return container.reported ?? container.spec;
+}
+
+/**
+ * Returns the size that the kernel enforces. Usage and kills come under it, also where another one is recommended.
+ * Clauses: L51.
+ */
+export function getRealSize(container: ContainerFacts): Resources {
+  return container.real ?? getActualSize(container);
 }
 
 /** Returns the container that an autoscaler may resize: never a plain init container. Clauses: C15. */

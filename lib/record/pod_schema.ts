@@ -307,6 +307,7 @@ const pod = v.strictObject({
     spec: resources,
     reported: v.nullable(resources),
     allocated: v.nullable(resources),
+    real: v.exactOptional(resources),
     restartsOn: v.strictObject({ cpu: flag, memory: flag }),
     runningAt: numberOrNull,
     ready: flag,

@@ -15,7 +15,7 @@ import {
   type OomResponse,
 } from "../model/container_history.ts";
 import type { ContainerCase, SizeInput } from "../model/decision.ts";
-import { type ContainerFacts, findContainer, getActualSize, type PodFacts, type Termination } from "../model/pod.ts";
+import { type ContainerFacts, findContainer, getRealSize, type PodFacts, type Termination } from "../model/pod.ts";
 import { computeCgroupShortfall } from "../model/pod_amounts.ts";
 import { type ContainerState, findContainerState, type PodState } from "../model/state.ts";
 import { listOwnedFields } from "../units/managed_fields.ts";
@@ -227,8 +227,9 @@ function toEnding(
  * limit.
  */
 function computeLimitAtEnd(before: ContainerState | undefined, { container, pod }: EndingContext): number | null {
-  const limit = getActualSize(container)["memory.limits"];
-  if (limit === null) return null;
+  const limit = getRealSize(container)["memory.limits"];
+  // The size of before is a recommended one.
+  if (limit === null || container.real !== undefined) return limit;
   return Math.max(0, Math.min(before?.actual["memory.limits"] ?? Infinity, limit - computeCgroupShortfall(pod)));
 }
 

@@ -213,11 +213,5 @@ function toRecommendedPod(pod: PodFacts, { sizes, generation }: RecommendedState
 }
 
 function toResized(container: ContainerFacts, size: Resources): ContainerFacts {
-  const [real, wouldBe] = [getActualSize(container)["memory.limits"], size["memory.limits"]];
-  // The kernel uses the real limit: with a larger recommended one the kill would not have happened.
-  const isSpared = real !== null && (wouldBe === null || wouldBe > real);
-  const terminations = isSpared
-    ? container.terminations.filter(({ reason }) => reason !== "OOMKilled")
-    : container.terminations;
-  return { ...container, spec: size, reported: size, allocated: null, terminations };
+  return { ...container, spec: size, reported: size, allocated: null, real: getActualSize(container) };
 }

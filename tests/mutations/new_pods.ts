@@ -23,6 +23,22 @@ export const NEW_PODS: Mutations = {
 export const RECOMMENDING: Mutations = {
   L51: [
     {
+      breaks: "takes the recommended limit for the one that killed",
+      in: "computeLimitAtEnd",
+      find: "getRealSize(container)",
+      replace: "container.spec",
+      test:
+        "decideSize() in mode recommend takes a kill for one at the limit in force, not at the recommended one (L10, L12, L51)",
+    },
+    {
+      breaks: "takes the recommended limit of before for the one that killed",
+      in: "computeLimitAtEnd",
+      find: " || container.real !== undefined",
+      replace: "",
+      test:
+        "decideSize() in mode recommend takes a kill for one at the limit in force, not at the recommended one (L10, L12, L51)",
+    },
+    {
       breaks: "gives the headroom of a node again and again",
       in: "toRecommendedInput",
       find: "...takeGrowth(input, pod), ",

@@ -6,7 +6,7 @@ import { assert, assertEquals } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import { findRecommendedSize } from "../../lib/vertical/recommend.ts";
 import { parseState } from "../../lib/record/parse.ts";
-import { MI, MINUTE, pod, policy, SECOND, side, SIZE, usage } from "../support/builders.ts";
+import { container, MI, MINUTE, pod, policy, SECOND, side, SIZE, usage } from "../support/builders.ts";
 import { Story, type StoryOptions } from "../support/story.ts";
 
 const RECOMMEND = policy({ mode: "recommend", cooldownMs: 30 * SECOND });
@@ -173,6 +173,35 @@ Deno.test("decideSize() raises a recommended limit once for the kills that the l
   }
   assertEquals(wouldBe(story)?.["memory.limits"], 356 * MI, "256Mi and 100Mi");
   assertEquals(story.requests, []);
+});
+
+Deno.test("decideSize() in mode recommend takes a kill for one at the limit in force, not at the recommended one (L10, L12, L51)", () => {
+  const spec = { ...SIZE, "memory.limits": 1000 * MI };
+  const story = start({
+    pod: pod({ containers: [container({ spec })] }),
+    contenders: [recommending({ sides: [side("memory.limits")], oom: "raise" })],
+    load: { cpu: 60, memory: 20 * MI },
+  });
+  for (let poll = 0; poll < 4; poll++) story.poll();
+  assertEquals(wouldBe(story)?.["memory.limits"], 128 * MI, "as the request lets it");
+  story.wait(SECOND).endContainer();
+  story.wait(SECOND).restartContainer();
+  assertEquals(wouldBe(story)?.["memory.limits"], 1200 * MI);
+  story.wait(40 * MINUTE);
+  for (let poll = 0; poll < 60; poll++) story.poll();
+  assertEquals(wouldBe(story)?.["memory.limits"], 1200 * MI, "the kill has left a floor");
+});
+
+Deno.test("decideSize() in mode recommend takes no kill of long ago for a new one (L10, L51)", () => {
+  const sides = [side("memory.limits")];
+  const story = start({ contenders: [recommending({ sides, oom: "raise" })], load: { cpu: 60, memory: 230 * MI } });
+  for (let poll = 0; poll < 4; poll++) story.poll();
+  assertEquals(wouldBe(story)?.["memory.limits"], 384 * MI, "more than the limit that kills");
+  story.wait(SECOND).endContainer();
+  story.wait(SECOND).restartContainer();
+  story.use({ memory: 20 * MI }).wait(25 * 60 * MINUTE);
+  for (let poll = 0; poll < 60; poll++) story.poll();
+  assertEquals(wouldBe(story)?.["memory.limits"], 128 * MI);
 });
 
 Deno.test("decideSize() counts an implausible point once, whether autoscalers of the pod apply or recommend (L51, C22)", () => {
