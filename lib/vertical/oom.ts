@@ -20,7 +20,7 @@ import { computeCgroupShortfall } from "../model/pod_amounts.ts";
 import { type ContainerState, findContainerState, type PodState } from "../model/state.ts";
 import { listOwnedFields } from "../units/managed_fields.ts";
 import { RESIZE_UNIT, resourceOf } from "../units/resources.ts";
-import { isNearLimit } from "./pressure.ts";
+import { findNearLimit } from "./pressure.ts";
 import type { Sampled } from "./streaks.ts";
 
 /** What is remembered of the ends of a container. */
@@ -58,7 +58,7 @@ export function nextEndingsFromSamples(state: PodState, sampled: readonly Sample
     const name = one.view.container;
     const before = findContainerState({ containers: containers ?? state.containers }, name);
     if (before === undefined) continue;
-    const after = renewKillFloor(addKilledProcess(before, one, { input, lastAt: state.at }), one, input.now);
+    const after = renewKillFloor(addKilledProcess(before, one, { input, lastAt: state.at }), one, input);
     if (after !== before) (containers ??= { ...state.containers })[name] = after;
   }
   return containers === null ? state : { ...state, containers };
@@ -175,18 +175,18 @@ function addKilledProcess(
  */
 function renewKillFloor(
   container: ContainerState,
-  { autoscaler, view: { sampling: { sample } } }: Sampled,
-  now: number,
+  { autoscaler, view: { container: name, sampling: { sample } } }: Sampled,
+  { now, pod }: SizeInput,
 ): ContainerState {
   if (sample === null) return container;
   const { killFloor, actual } = container;
   const usage = sample.workingSetBytes;
   const floor = killFloor === null || killFloor.until <= now ? null : killFloor;
-  const limit = actual["memory.limits"];
-  const isNear = autoscaler.oom === "raise" && limit !== null && isNearLimit(usage, limit, sample.isMemoryStalled) &&
-    autoscaler.sides.some(({ key }) => key === "memory.limits");
-  const bytes = Math.max(floor?.bytes ?? 0, isNear ? limit * KILL_FACTOR : 0);
-  if (bytes === 0 || !(isNear || usage >= bytes / KILL_FACTOR)) return container;
+  const real = findContainer(pod, name)?.real ?? actual;
+  const isLimited = autoscaler.oom === "raise" && autoscaler.sides.some(({ key }) => key === "memory.limits");
+  const near = isLimited ? findNearLimit(sample, { actual, real }) : null;
+  const bytes = Math.max(floor?.bytes ?? 0, (near ?? 0) * KILL_FACTOR);
+  if (bytes === 0 || !(near !== null || usage >= bytes / KILL_FACTOR)) return container;
   const until = now + KILL_FLOOR_MS;
   // Written once an hour, not at each sample.
   return floor !== null && bytes === floor.bytes && until - floor.until < KILL_FLOOR_RENEW_MS

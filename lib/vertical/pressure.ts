@@ -24,6 +24,21 @@ export function isNearLimit(usage: number, limit: number, isStalled = false): bo
   return usage * 100 >= (isStalled ? STALLED_NEAR_PERCENT : NEAR_LIMIT_PERCENT) * limit;
 }
 
+/**
+ * Returns the memory limit that the container is next to, in bytes; `null` if it is next to none. In mode recommend it is
+ * killed and waits at the limit in force, and would be killed at the recommended one. Clauses: L11, L15, L51.
+ */
+export function findNearLimit(
+  { workingSetBytes, isMemoryStalled }: Sample,
+  { actual, real }: { readonly actual: Resources; readonly real: Resources },
+): number | null {
+  const [recommended, enforced] = [actual["memory.limits"], real["memory.limits"]];
+  if (recommended === null || enforced === null) return null;
+  const least = Math.min(recommended, enforced);
+  if (isNearLimit(workingSetBytes, least)) return least;
+  return isNearLimit(workingSetBytes, enforced, isMemoryStalled) ? enforced : null;
+}
+
 /** Returns the counts of samples at limits after one more. Clauses: R84, R85. */
 export function nextAtLimitCounts(before: Shortage, { sample, actual, isCpuAlone }: LimitSample): Shortage {
   const isCpuFull = actual !== null && fillsLimit(sample.cpuMillicores, actual["cpu.limits"]);
@@ -78,7 +93,7 @@ const STALLED_NEAR_PERCENT = 75;
 /** What one more sample is held against. */
 interface LimitSample {
   readonly sample: Sample;
-  /** The size in force; `null` = the sample belongs to an earlier size. */
+  /** The size that the kernel enforces; `null` = the sample belongs to an earlier size. */
   readonly actual: Resources | null;
   /** Memory is not in it. */
   readonly isCpuAlone: boolean;

@@ -8,7 +8,7 @@ import type { PodCpu, PodUsage } from "../api/usage.ts";
 import { type Autoscaler, computeSilenceMs, type FieldPolicy, findBaseline } from "../model/autoscaler.ts";
 import type { Ending } from "../model/container_history.ts";
 import type { Direction, SizeInput } from "../model/decision.ts";
-import { findContainer, getActualSize } from "../model/pod.ts";
+import { findContainer, getActualSize, getRealSize } from "../model/pod.ts";
 import {
   type AutoscalerView,
   type ContainerState,
@@ -25,7 +25,7 @@ import {
   type Streak,
 } from "../model/state.ts";
 import { isSameSize, type ResourceField, type Resources } from "../units/resources.ts";
-import { isNearLimit, nextAtLimitCounts } from "./pressure.ts";
+import { findNearLimit, nextAtLimitCounts } from "./pressure.ts";
 import {
   fillsLimit,
   findAloneSince,
@@ -131,7 +131,7 @@ export function compareWithThresholds(
 export function nextStreaks(
   rules: readonly FieldPolicy[],
   streaks: AutoscalerView["streaks"],
-  { sample, actual, evidence, answersKills = false }: StreakContext,
+  { sample, actual, real = actual, evidence, answersKills = false }: StreakContext,
 ): AutoscalerView["streaks"] {
   let next: Partial<Record<ResourceField, Streak>> | null = null;
   for (const rule of rules) {
@@ -141,14 +141,14 @@ export function nextStreaks(
     const low = rule.down.percentile === null ? usage : findEvidence(evidence, rule) ?? usage;
     const isSaturated = rule.resource === "cpu"
       ? sample.isSaturated
-      : answersKills && rule.key === "memory.limits" && isNearLimit(usage, baseline, sample.isMemoryStalled);
+      : answersKills && rule.key === "memory.limits" && findNearLimit(sample, { actual, real }) !== null;
     // A container that waits for memory cannot use more, so it may never reach the threshold.
     const isStalled = isSaturated && rule.resource === "memory" && sample.isMemoryStalled === true;
     const direction = isStalled ? "up" : compareWithThresholds(rule, usage, baseline, low);
     // Throttled usage does not show that less would be enough.
     if (direction === null || isSaturated && direction === "down") continue;
     const before = streaks[rule.key]?.direction === direction ? streaks[rule.key] : undefined;
-    const isSure = before !== undefined || rule.resource !== "cpu" || !isLoadStepPossible(sample, actual["cpu.limits"]);
+    const isSure = before !== undefined || rule.resource !== "cpu" || !isLoadStepPossible(sample, real["cpu.limits"]);
     const used: StreakUsage = { usage, usageBytes: sample.usageBytes, isSaturated: isSaturated && isSure };
     next ??= {};
     next[rule.key] = before === undefined ? newStreak(direction, used) : nextStreak(before, rule, used);
@@ -312,7 +312,7 @@ function takeSample(
   if (point === null) return null;
   const { capacity, usage } = observation;
   const container = findContainer(pod, view.container);
-  const cpuLimitMillicores = container === null ? null : getActualSize(container)["cpu.limits"];
+  const cpuLimitMillicores = container === null ? null : getRealSize(container)["cpu.limits"];
   const { throttling } = autoscaler;
   const { usageBytes: podUsageBytes } = usage;
   const pointContext = { now, capacity, podUsageBytes, cpuLimitMillicores, throttling };
@@ -396,8 +396,8 @@ function countSample(
   const offsetMs = observation.kind === "usage" ? observation.clockOffsetMs : 0;
   if (container === null) return next;
   const answersKills = autoscaler.oom === "raise";
-  const actual = getActualSize(container);
-  const taken = { sample, actual, evidence: known, answersKills };
+  const [actual, real] = [getActualSize(container), getRealSize(container)];
+  const taken = { sample, actual, real, evidence: known, answersKills };
   // A sample from before the new size was in force does not count; a reset starts at 0 and always counts.
   const isOfSize = isSampleCounted(sample, countsFrom + offsetMs);
   const streaks = isOfSize
@@ -405,7 +405,7 @@ function countSample(
     : addEarlyScaleUps(view.streaks, autoscaler, taken);
   const shortage = nextAtLimitCounts(view.shortage, {
     sample,
-    actual: isOfSize ? actual : null,
+    actual: isOfSize ? real : null,
     isCpuAlone: isWitness,
   });
   if (streaks === view.streaks && !isOfSize) return shortage === view.shortage ? next : { ...next, shortage };
@@ -456,6 +456,8 @@ function nextSilence(
 interface StreakContext {
   readonly sample: Sample;
   readonly actual: Resources;
+  /** The size that the kernel enforces; absent = `actual`. */
+  readonly real?: Resources;
   /** With the sample in it. */
   readonly evidence: Evidence;
   /** OOM kills are answered, and so is memory that is about to be killed. */

@@ -23,6 +23,29 @@ export const NEW_PODS: Mutations = {
 export const RECOMMENDING: Mutations = {
   L51: [
     {
+      breaks: "takes usage at the limit in force for all that is needed",
+      in: "takeSample",
+      find: 'getRealSize(container)["cpu.limits"]',
+      replace: 'container.spec["cpu.limits"]',
+      test:
+        "decideSize() in mode recommend takes usage for held back by the limit in force, whatever it recommends (L20, L21, L51)",
+    },
+    {
+      breaks: "counts the samples at a recommended limit",
+      in: "countSample",
+      find: "isOfSize ? real : null",
+      replace: "isOfSize ? actual : null",
+      test:
+        "decideSize() in mode recommend takes usage for held back by the limit in force, whatever it recommends (L20, L21, L51)",
+    },
+    {
+      breaks: "lets memory next to the limit in force leave no floor",
+      in: "renewKillFloor",
+      find: "findContainer(pod, name)?.real ?? actual",
+      replace: "actual",
+      test: "decideSize() in mode recommend keeps the floor of memory next to the limit in force (L12, L51)",
+    },
+    {
       breaks: "takes the recommended limit for the one that killed",
       in: "computeLimitAtEnd",
       find: "getRealSize(container)",

@@ -6,7 +6,7 @@ import { assert, assertEquals } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import { findRecommendedSize } from "../../lib/vertical/recommend.ts";
 import { parseState } from "../../lib/record/parse.ts";
-import { container, MI, MINUTE, pod, policy, SECOND, side, SIZE, usage } from "../support/builders.ts";
+import { container, MI, MINUTE, pod, point, policy, SECOND, side, SIZE, usage } from "../support/builders.ts";
 import { Story, type StoryOptions } from "../support/story.ts";
 
 const RECOMMEND = policy({ mode: "recommend", cooldownMs: 30 * SECOND });
@@ -202,6 +202,39 @@ Deno.test("decideSize() in mode recommend takes no kill of long ago for a new on
   story.use({ memory: 20 * MI }).wait(25 * 60 * MINUTE);
   for (let poll = 0; poll < 60; poll++) story.poll();
   assertEquals(wouldBe(story)?.["memory.limits"], 128 * MI);
+});
+
+Deno.test("decideSize() in mode recommend takes usage for held back by the limit in force, whatever it recommends (L20, L21, L51)", () => {
+  const sides = [side("cpu.requests"), side("cpu.limits")];
+  const spec = { ...SIZE, "cpu.requests": 100, "cpu.limits": 100 };
+  const pollIntervalMs = 15 * SECOND;
+  const story = start({
+    pod: pod({ containers: [container({ spec })] }),
+    contenders: [recommending({ throttling: "measure", sides, pollIntervalMs })],
+  });
+  let [counterNs, fullNs] = [1e9, 0];
+  for (let poll = 0; poll < 100; poll++) {
+    story.wait(pollIntervalMs);
+    counterNs += 99 * pollIntervalMs * 1000;
+    fullNs += 0.9 * pollIntervalMs * 1e6;
+    const pressure = { fullNs, throttledNs: null, largestCpuNs: null };
+    story.observe(usage([point({ at: story.now, counterNs, pressure })]));
+    if (poll >= 2) assertEquals(wouldBe(story)?.["cpu.requests"], 660, "four times the usage is 60 % of it");
+  }
+  const view = story.state.shadow?.state.views[RECOMMEND.key];
+  assert((view?.shortage.atLimit.cpu ?? 0) > 90, "it stays at the limit in force");
+});
+
+Deno.test("decideSize() in mode recommend keeps the floor of memory next to the limit in force (L12, L51)", () => {
+  const sides = [side("memory.limits")];
+  const story = start({ contenders: [recommending({ sides, oom: "raise" })], load: { cpu: 60, memory: 250 * MI } });
+  for (let poll = 0; poll < 4; poll++) story.poll();
+  assertEquals(wouldBe(story)?.["memory.limits"], 417 * MI);
+  story.wait(20 * 60 * MINUTE);
+  for (let poll = 0; poll < 4; poll++) story.poll();
+  story.use({ memory: 20 * MI }).wait(20 * 60 * MINUTE);
+  for (let poll = 0; poll < 60; poll++) story.poll();
+  assertEquals(wouldBe(story)?.["memory.limits"], 308 * MI, "a fifth more than 256Mi");
 });
 
 Deno.test("decideSize() counts an implausible point once, whether autoscalers of the pod apply or recommend (L51, C22)", () => {
