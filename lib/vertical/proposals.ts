@@ -11,7 +11,7 @@ import {
   type FieldPolicy,
   findBaseline,
 } from "../model/autoscaler.ts";
-import { NO_REFUSALS, type OomResponse } from "../model/container_history.ts";
+import { listAllRefusals, NO_REFUSALS, type OomResponse } from "../model/container_history.ts";
 import type { ContainerCase, Decision, Direction, SizeInput } from "../model/decision.ts";
 import { chooseOwner, explainOtherPodfit, findReadyAt, type OwnershipContext } from "../model/ownership.ts";
 import {
@@ -24,7 +24,14 @@ import {
 } from "../model/pod.ts";
 import { computeQosAfter } from "../model/pod_amounts.ts";
 import type { ResizeStatus } from "../model/resize_status.ts";
-import { type AutoscalerView, findContainerState, isStreakFull, type PodState, type Sample } from "../model/state.ts";
+import {
+  type AutoscalerView,
+  type ContainerState,
+  findContainerState,
+  isStreakFull,
+  type PodState,
+  type Sample,
+} from "../model/state.ts";
 import { formatAmount } from "../units/quantity.ts";
 import {
   counterpartOf,
@@ -366,7 +373,7 @@ function proposeInheritance(it: ContainerCase): readonly Proposal[] {
   const { autoscaler, container, containerState, input } = it;
   if (autoscaler.newPods !== "inherit" || input.siblings === null || !isInheritanceDue(it, input)) return NO_PROPOSALS;
   // A refused size is not sent again here: from now on usage decides.
-  if (containerState.isInherited || containerState.refusals !== NO_REFUSALS) return NO_PROPOSALS;
+  if (containerState.isInherited || isAnyRefused(containerState)) return NO_PROPOSALS;
   const found = findSiblingSize(input.siblings, container.name);
   if (found === null) return NO_PROPOSALS;
   const actual = getActualSize(container);
@@ -403,6 +410,11 @@ function isInheritanceDue({ autoscaler, container, containerState }: ContainerCa
   }
   const start = findReadyAt(autoscaler, containerState);
   return now - running.since >= INHERIT_AFTER_MS || (start !== null && now >= start + autoscaler.delayMs);
+}
+
+/** Returns whether some size was refused. A busy server has refused none: the same is sent again after the wait. */
+function isAnyRefused({ refusals }: ContainerState): boolean {
+  return refusals !== NO_REFUSALS && listAllRefusals(refusals).some(({ reason }) => reason !== "RetryLater");
 }
 
 /** Returns whether a smaller request would cause neither a restart nor another QoS class. */

@@ -4,6 +4,13 @@ import type { Mutations } from "../../tools/mutation.ts";
 export const NEW_PODS: Mutations = {
   L40: [
     {
+      breaks: "takes a busy server for one that refuses the size",
+      in: "isAnyRefused",
+      find: 'reason !== "RetryLater"',
+      replace: "reason !== undefined",
+      test: "decideSize() sends an inherited size again that a busy server has not taken (L40, C44)",
+    },
+    {
       breaks: "goes to its siblings' size in steps",
       in: "newCandidate",
       find: 'ignoresStep: cause !== "usage"',

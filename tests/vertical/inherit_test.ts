@@ -180,6 +180,29 @@ Deno.test("decideSize() leaves a new pod at its template's size unless newPods s
   assertEquals(recommending.state.shadow?.sizes, {});
 });
 
+Deno.test("decideSize() sends an inherited size again that a busy server has not taken (L40, C44)", () => {
+  const busy = { kind: "refused", reason: "RetryLater", message: "no", resources: [], waitMs: 8 * SECOND } as const;
+  const contenders = ["main", "side"].map((containerName) =>
+    policy({ ...INHERIT, name: containerName, uid: `uid-of-${containerName}`, key: containerName, containerName })
+  );
+  const [main] = Object.values(LARGER);
+  assert(main !== undefined);
+  const siblings = { main, side: main };
+  for (const answer of [busy, { kind: "unconfirmed", message: "timeout" }] as const) {
+    const containers = ["main", "side"].map((name) => container({ name, runningAt: START }));
+    const story = start(siblings, {
+      pod: newborn({ containers }),
+      contenders,
+      answer,
+    });
+    story.use({ cpu: 60 }, "side").poll();
+    story.answer = "enact";
+    for (let poll = 0; poll < 6; poll++) story.poll();
+    const sent = story.requests.map((one) => [one.container, one.reason]);
+    assertEquals(sent, [["main", "Inherited"], ["main", "Inherited"], ["side", "Inherited"]], answer.kind);
+  }
+});
+
 Deno.test("decideSize() lets usage go first after a refused inheritance (L40)", () => {
   const answer = { kind: "refused", reason: "Quota", message: "no", resources: ["memory"], waitMs: null } as const;
   const story = start(grown({ "memory.limits": 512 * MI }), { answer, load: { cpu: 95 } }, { delayMs: 0 });
