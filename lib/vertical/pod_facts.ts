@@ -71,6 +71,28 @@ export function nextAfterPodChange(state: PodState, input: SizeInput): PodState 
   };
 }
 
+/**
+ * Returns the state of a container that `state` does not have yet, with the ends that another state of the pod knows.
+ * Clauses: L12, L54.
+ */
+export function adoptContainer(
+  state: PodState,
+  container: ContainerFacts,
+  { input, past }: { readonly input: SizeInput; readonly past: EndingsState },
+): ContainerState {
+  const { pod, now, wallAheadMs = 0 } = input;
+  const ended = computeEndings(state, container, input);
+  const bounds: TimeBounds = { seenAt: state.at, now, wallAheadMs };
+  const { endings, killFloor } = past;
+  return nextContainer(undefined, {
+    ...bounds,
+    pod,
+    container,
+    generation: state.generation,
+    ended: { endings, reflex: past.reflex ?? ended.reflex, killFloor },
+  });
+}
+
 /** A conflict ends when a newer pod arrives, or after this time, in ms, since the watch may have missed it. */
 const CONFLICT_MS = 30_000;
 

@@ -6,11 +6,11 @@
 import { type Autoscaler, toViewKey } from "../model/autoscaler.ts";
 import type { ContainerDecision, Observation, SizeInput, SizeOutcome } from "../model/decision.ts";
 import { isOfSidecar } from "../model/ownership.ts";
-import { type ContainerFacts, getActualSize, listContainers, type PodFacts } from "../model/pod.ts";
+import { type ContainerFacts, findContainer, getActualSize, listContainers, type PodFacts } from "../model/pod.ts";
 import { sumPod } from "../model/pod_amounts.ts";
 import { describeChange, listChangedFields, type ResizeRequest } from "../model/resize_request.ts";
 import {
-  type AutoscalerView,
+  findContainerState,
   NEW_POD_STATE,
   type PodState,
   type ReadableState,
@@ -18,6 +18,7 @@ import {
   type RecommendedState,
 } from "../model/state.ts";
 import { RESOURCE_FIELDS, type ResourceField, type Resources } from "../units/resources.ts";
+import { adoptContainer } from "./pod_facts.ts";
 
 /** A decision to be made. */
 export interface DecisionInput {
@@ -38,26 +39,28 @@ export function splitByMode(
 ): { readonly applying: DecisionInput; readonly recommending: Recommendation | null } {
   if (!hasRecommendedState(before, input)) return { applying: { state: before, input }, recommending: null };
   const [applies, recommends] = [listOfMode(input, "apply"), listOfMode(input, "recommend")];
-  const known = adoptViews(before, before.shadow?.state ?? null, applies);
   const own = { ...input, contenders: applies };
+  const known = adoptViews(before, own, { from: before.shadow?.state ?? null, toPod: (pod) => pod });
   // The answer to a request is about the pod itself.
   if (input.observation.kind === "answered") return { applying: { state: known, input: own }, recommending: null };
   if (recommends.length === 0) {
     return { applying: { state: { ...known, shadow: null }, input: own }, recommending: null };
   }
   const shadow = before.shadow ?? NEW_RECOMMENDED_STATE;
-  const recommending: Recommendation = {
-    shadow: { ...shadow, state: adoptViews(shadow.state, before, recommends) },
-    input: {
-      ...input,
-      contenders: recommends,
-      siblings: null,
-      inFlight: false,
-      dryRun: false,
-      // Nothing is resized, so any podfit that sees the pod may recommend.
-      isSidecar: isOfSidecar(input.pod),
-    },
+  const recommended: SizeInput = {
+    ...input,
+    contenders: recommends,
+    siblings: null,
+    inFlight: false,
+    dryRun: false,
+    // Nothing is resized, so any podfit that sees the pod may recommend.
+    isSidecar: isOfSidecar(input.pod),
   };
+  const adopted = adoptViews(shadow.state, recommended, {
+    from: before,
+    toPod: (pod) => toRecommendedPod(pod, shadow),
+  });
+  const recommending = { shadow: { ...shadow, state: adopted }, input: recommended };
   return { applying: { state: known, input: own }, recommending };
 }
 
@@ -176,16 +179,31 @@ function toRecommendedDecision(decided: ContainerDecision): ContainerDecision {
 }
 
 /**
- * Returns the state with the views of autoscalers whose mode has changed: windows stay, and streaks end with the
- * changed spec. Clauses: L54.
+ * Returns the state with the views of autoscalers whose mode has changed, and the kills of their containers: windows and
+ * floors stay, and streaks end with the changed spec. Clauses: L54.
  */
-function adoptViews(state: PodState, from: PodState | null, contenders: readonly Autoscaler[]): PodState {
-  let views: Record<string, AutoscalerView> | null = null;
-  for (const { key } of contenders) {
-    const view = from?.views[key];
-    if (view !== undefined && state.views[key] === undefined) (views ??= { ...state.views })[key] = view;
+function adoptViews(
+  state: PodState,
+  input: SizeInput,
+  { from, toPod }: { readonly from: PodState | null; readonly toPod: (pod: PodFacts) => PodFacts },
+): PodState {
+  if (from === null) return state;
+  let next = state;
+  for (const { key, containerName, mode } of input.contenders) {
+    const view = from.views[key];
+    if (view === undefined || state.views[key] !== undefined) continue;
+    next = { ...next, views: { ...next.views, [key]: view } };
+    const past = findContainerState(from, containerName);
+    if (past === undefined || findContainerState(next, containerName) !== undefined) continue;
+    const pod = toPod(input.pod);
+    const container = findContainer(pod, containerName);
+    if (container === null) continue;
+    // An answer that was only recommended has not been sent.
+    const ends = mode === "apply" ? { ...past, reflex: null } : past;
+    const adopted = adoptContainer(state, container, { input: { ...input, pod }, past: ends });
+    next = { ...next, containers: { ...next.containers, [containerName]: adopted } };
   }
-  return views === null ? state : { ...state, views };
+  return next;
 }
 
 /** A recommended state without a resize. */

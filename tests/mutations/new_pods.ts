@@ -30,6 +30,21 @@ export const NEW_PODS: Mutations = {
 export const RECOMMENDING: Mutations = {
   L51: [
     {
+      breaks: "takes a recommended answer to a kill for one that was sent",
+      in: "adoptViews",
+      find: 'mode === "apply" ?',
+      replace: "key === containerName ?",
+      test:
+        "decideSize() answers a kill for which it has only recommended a larger limit, once the mode is apply (L10, L51)",
+    },
+    {
+      breaks: "loses the floor when the mode changes",
+      in: "adoptContainer",
+      find: "past.reflex ?? ended.reflex, killFloor }",
+      replace: "past.reflex ?? ended.reflex, killFloor: ended.killFloor }",
+      test: "decideSize() keeps the floor of memory and the kills of a container when the mode changes (L12, L51, L54)",
+    },
+    {
       breaks: "takes usage at the limit in force for all that is needed",
       in: "takeSample",
       find: 'getRealSize(container)["cpu.limits"]',
@@ -85,8 +100,8 @@ export const RECOMMENDING: Mutations = {
     {
       breaks: "begins anew with the mode",
       in: "adoptViews",
-      find: "view !== undefined &&",
-      replace: "view === null &&",
+      find: "view === undefined || state.views[key] !== undefined",
+      replace: "view !== null",
       test: "decideSize() forgets a shadow once nobody recommends, and keeps what was seen (L51)",
     },
   ],

@@ -237,6 +237,36 @@ Deno.test("decideSize() in mode recommend keeps the floor of memory next to the 
   assertEquals(wouldBe(story)?.["memory.limits"], 308 * MI, "a fifth more than 256Mi");
 });
 
+Deno.test("decideSize() keeps the floor of memory and the kills of a container when the mode changes (L12, L51, L54)", () => {
+  const applying = policy({ oom: "raise", sides: [side("memory.limits")] });
+  const story = start({ contenders: [applying], load: { cpu: 60, memory: 250 * MI } });
+  story.poll(3);
+  assertEquals(story.state.containers["main"]?.killFloor?.bytes, 256 * MI * 1.2, "next to its limit");
+  story.wait(SECOND).endContainer();
+  story.wait(SECOND).restartContainer();
+  const before = story.state.containers["main"];
+  assertEquals(before?.endings.length, 1);
+  assert(before?.reflex !== null);
+  story.contend([{ ...applying, mode: "recommend", generation: 2 }]);
+  const recommended = story.state.shadow?.state.containers["main"];
+  const { endings, killFloor, reflex } = before ?? {};
+  assertEquals([recommended?.endings, recommended?.killFloor, recommended?.reflex], [endings, killFloor, reflex]);
+  story.contend([{ ...applying, generation: 3 }]);
+  const again = story.state.containers["main"];
+  assertEquals([again?.endings, again?.killFloor], [endings, killFloor]);
+});
+
+Deno.test("decideSize() answers a kill for which it has only recommended a larger limit, once the mode is apply (L10, L51)", () => {
+  const sides = [side("memory.limits")];
+  const story = start({ contenders: [recommending({ sides, oom: "raise" })], load: { cpu: 60, memory: 150 * MI } });
+  story.poll(3);
+  story.wait(SECOND).endContainer();
+  story.wait(SECOND).restartContainer();
+  assertEquals([wouldBe(story)?.["memory.limits"], story.requests], [356 * MI, []]);
+  story.contend([recommending({ sides, oom: "raise", mode: "apply", generation: 2 })]);
+  assertEquals(story.requests.map(({ to }) => to["memory.limits"]), [356 * MI]);
+});
+
 Deno.test("decideSize() counts an implausible point once, whether autoscalers of the pod apply or recommend (L51, C22)", () => {
   const applying = policy({ name: "apply" });
   const counts = [[RECOMMEND], [applying], [applying, RECOMMEND]].map((contenders) => {
