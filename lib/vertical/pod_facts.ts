@@ -43,7 +43,8 @@ export function nextAfterPodChange(state: PodState, input: SizeInput): PodState 
     const { generation } = state;
     const before = findContainerState(state, name);
     const ended = computeEndings(state, container, input);
-    containers[name] = nextContainer(before, { ...bounds, pod, container, generation, ended });
+    const isSent = input.inFlight || state.unconfirmed.some((one) => one.container === name);
+    containers[name] = nextContainer(before, { ...bounds, pod, container, generation, ended, isSent });
   }
   const views: Record<string, AutoscalerView> = {};
   for (const autoscaler of contenders) {
@@ -90,6 +91,7 @@ export function adoptContainer(
     container,
     generation: state.generation,
     ended: { endings, reflex: past.reflex ?? ended.reflex, killFloor },
+    isSent: false,
   });
 }
 
@@ -162,6 +164,8 @@ interface NextContainerContext extends TimeBounds {
   readonly generation: number;
   /** How the container's instances have ended. */
   readonly ended: EndingsState;
+  /** podfit has sent a request, and does not know the answer. */
+  readonly isSent: boolean;
 }
 
 /** managedFields times are whole seconds, cut off: the resize happened up to this much later, ms. */
@@ -169,7 +173,7 @@ const ENTRY_RESOLUTION_MS = 999;
 
 /** Returns the container's next state; `before` is undefined for a new container. */
 function nextContainer(before: ContainerState | undefined, context: NextContainerContext): ContainerState {
-  const { pod, container, now, wallAheadMs, ended } = context;
+  const { pod, container, now, wallAheadMs, ended, isSent } = context;
   const entryAt = findResizeEntryAt(pod, container.name);
   const actual = getActualSize(container);
   if (before === undefined) {
@@ -195,6 +199,8 @@ function nextContainer(before: ContainerState | undefined, context: NextContaine
   }
   const isRestarted = hasRestarted(before, container);
   const resizedAt = nextResizedAt(before, entryAt, context);
+  // The direction of podfit's own resize is known once its answer is.
+  const isRaised = resizedAt !== before.resizedAt && !(isSent && isOwnEntry(pod, container.name, entryAt));
   return {
     ...before,
     instance: container.instance ?? before.instance,
@@ -204,7 +210,7 @@ function nextContainer(before: ContainerState | undefined, context: NextContaine
     actual,
     countsFrom: isSameSize(actual, before.actual) ? before.countsFrom : now,
     resizedAt,
-    raisedAt: resizedAt === before.resizedAt ? before.raisedAt : resizedAt,
+    raisedAt: isRaised ? resizedAt : before.raisedAt,
     entryAt,
     endings: ended.endings,
     reflex: ended.reflex,
@@ -264,6 +270,10 @@ function findResizeEntryAt(pod: PodFacts, container: string): number | null {
     } else others = Math.max(others ?? at, at);
   }
   return own ?? others;
+}
+
+function isOwnEntry({ resizes }: PodFacts, container: string, entryAt: number | null): boolean {
+  return resizes.some(({ manager, at }) => at === entryAt && manager === `podfit.${container}`);
 }
 
 function hasRestarted(before: ContainerState, container: ContainerFacts): boolean {

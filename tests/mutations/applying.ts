@@ -110,8 +110,8 @@ export const APPLYING: Mutations = {
     {
       breaks: "ends the cooldown with a restart",
       in: "nextContainer",
-      find: "resizedAt, raisedAt: resizedAt === before",
-      replace: "resizedAt: isRestarted ? null : resizedAt, raisedAt: resizedAt === before",
+      find: "resizedAt, raisedAt: isRaised",
+      replace: "resizedAt: isRestarted ? null : resizedAt, raisedAt: isRaised",
       test: "decideSize() lets the cooldown run on over a restart (C43)",
     },
   ],

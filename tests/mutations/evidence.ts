@@ -66,6 +66,20 @@ export const EVIDENCE: Mutations = {
   ],
   L3: [
     {
+      breaks: "takes its own down for an up, until the answer comes",
+      in: "nextAfterPodChange",
+      find: "input.inFlight || ",
+      replace: "",
+      test: "decideSize() lets no up wait for its own down that the pod shows before its answer has come (L3)",
+    },
+    {
+      breaks: "takes its own down for an up if the answer was lost",
+      in: "nextAfterPodChange",
+      find: " || state.unconfirmed.some((one) => one.container === name)",
+      replace: "",
+      test: "decideSize() lets no up wait for its own down that the pod shows after its answer was lost (L3)",
+    },
+    {
       breaks: "lets an up wait for a down",
       in: "computeFieldCooldownEnd",
       find: "? raisedAt : resizedAt",

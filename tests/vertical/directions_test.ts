@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals } from "#assert";
 import type { DirectionPolicy, ScaleDownPolicy } from "../../lib/model/autoscaler.ts";
-import { MINUTE, policy, SECOND, side, START } from "../support/builders.ts";
+import { MINUTE, policy, resizeEntry, SECOND, side, START } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
 
 function story(up: Partial<DirectionPolicy>, down: Partial<ScaleDownPolicy>, hasOwnCooldowns = true): Story {
@@ -72,6 +72,33 @@ Deno.test("decideSize() takes an entry of managedFields for a resize in either d
   const up = wait(told, 200);
   assert(up >= 2 * MINUTE, `${up}`);
 });
+
+const SHOWN: readonly [string, boolean][] = [
+  ["before its answer has come", true],
+  ["after its answer was lost", false],
+];
+for (const [sentence, isInFlight] of SHOWN) {
+  Deno.test(`decideSize() lets no up wait for its own down that the pod shows ${sentence} (L3)`, () => {
+    const told = story({ cooldownMs: 10 * MINUTE }, { cooldownMs: MINUTE });
+    told.answer = isInFlight ? "hold" : { kind: "unconfirmed", message: "timeout" };
+    told.use({ cpu: 20 });
+    const sent = told.pollToRequest();
+    const [main] = told.pod.containers;
+    assert(main !== undefined);
+    told.inFlight = isInFlight;
+    told.wait(SECOND).change({
+      generation: 2,
+      observedGeneration: 2,
+      containers: [{ ...main, spec: sent.to, reported: sent.to }],
+      resizes: [resizeEntry("podfit.main", told.now, { main: sent.changes })],
+    });
+    told.inFlight = false;
+    if (isInFlight) told.reply(sent, { kind: "accepted", generation: 2 });
+    assertEquals(told.scaled.map(({ action }) => action), ["scaleDown"]);
+    told.answer = "enact";
+    assert(wait(told, 60) < MINUTE);
+  });
+}
 
 Deno.test("decideSize() lets an up wait for a resize by somebody else, which tells no direction (L3)", () => {
   const told = story({ cooldownMs: 2 * MINUTE }, { cooldownMs: 2 * MINUTE });
