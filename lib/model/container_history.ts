@@ -78,6 +78,8 @@ export type Refusal = EverythingRefusal | SizeRefusal | GivenUpRefusal;
  */
 export interface SideRefusals {
   readonly everything?: EverythingRefusal;
+  /** RetryLater: the server is asked again soon, and what it has refused before goes on waiting. */
+  readonly busy?: EverythingRefusal;
   readonly size?: SizeRefusal;
   readonly givenUp?: GivenUpRefusal;
 }
@@ -89,8 +91,8 @@ export type Refusals = Readonly<Partial<Record<ResourceField, SideRefusals>>>;
 export const NO_REFUSALS: Refusals = Object.freeze({});
 
 /** Returns the refusals of one field, in no particular order. Clauses: C44, C47. */
-export function listRefusals({ everything, size, givenUp }: SideRefusals): readonly Refusal[] {
-  return [everything, size, givenUp].filter((one) => one !== undefined);
+export function listRefusals({ everything, busy, size, givenUp }: SideRefusals): readonly Refusal[] {
+  return [everything, busy, size, givenUp].filter((one) => one !== undefined);
 }
 
 /** Returns the refusals of all fields of a container. */

@@ -48,12 +48,15 @@ const wait = {
   autoscalerGeneration: number,
 };
 
+const everything = v.exactOptional(v.strictObject({
+  ...wait,
+  kind: v.literal("everything"),
+  reason: v.picklist(["RetryLater", "Rights", "Unsupported"]),
+}));
+
 const sideRefusals = v.strictObject({
-  everything: v.exactOptional(v.strictObject({
-    ...wait,
-    kind: v.literal("everything"),
-    reason: v.picklist(["RetryLater", "Rights", "Unsupported"]),
-  })),
+  everything,
+  busy: everything,
   size: v.exactOptional(v.strictObject({
     ...wait,
     kind: v.literal("size"),

@@ -158,8 +158,9 @@ export function addRefusals(
   for (const key of RESOURCE_FIELDS) {
     if (!resources.has(resourceOf(key))) continue;
     if (isAboutEverything(reason)) {
-      const wait = newWait(request, refusals[key]?.everything, { reason, message, askedMs: waitMs, now });
-      next[key] = { ...refusals[key], everything: { kind: "everything", ...wait } };
+      const slot = reason === "RetryLater" ? "busy" : "everything";
+      const wait = newWait(request, refusals[key]?.[slot], { reason, message, askedMs: waitMs, now });
+      next[key] = { ...refusals[key], [slot]: { kind: "everything", ...wait } };
       continue;
     }
     const to = request.to[key];
@@ -183,7 +184,7 @@ export function dropAcceptedRefusals(refusals: Refusals, request: ResizeRequest,
     const { everything, size, givenUp } = refusals[key] ?? {};
     const isKept = !changed.has(resourceOf(key));
     const kept: SideRefusals = {
-      ...(isKept && everything !== undefined && everything.reason !== "RetryLater" && { everything }),
+      ...(isKept && everything !== undefined && { everything }),
       ...(isKept && size !== undefined && { size }),
       ...(givenUp !== undefined && { givenUp }),
     };
@@ -200,9 +201,10 @@ function moveRefusals(refusals: Refusals, request: ResizeRequest, generation: nu
   for (const key of RESOURCE_FIELDS) {
     const kinds = refusals[key];
     if (kinds === undefined) continue;
-    const { everything, size, givenUp } = kinds;
+    const { everything, busy, size, givenUp } = kinds;
     next[key] = {
       ...(everything !== undefined && { everything: move(everything) }),
+      ...(busy !== undefined && { busy: move(busy) }),
       ...(size !== undefined && { size: move(size) }),
       ...(givenUp !== undefined && { givenUp: move(givenUp) }),
     };

@@ -117,6 +117,13 @@ export const APPLYING: Mutations = {
   ],
   C44: [
     {
+      breaks: "forgets a missing right when the server is busy",
+      in: "addRefusals",
+      find: 'reason === "RetryLater" ? "busy" : "everything";',
+      replace: '"everything";',
+      test: "addRefusals() keeps a missing right, and its growing wait, beside a busy server (C44)",
+    },
+    {
       breaks: "forgets what the other containers wait for",
       in: "nextAfterAccepted",
       find: "{ ...one, refusals: moveRefusals(one.refusals, request, generation) }",

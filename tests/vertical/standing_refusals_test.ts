@@ -8,7 +8,7 @@ import type { Refused, ResizeRequest } from "../../lib/model/resize_request.ts";
 import { NO_REFUSALS, type Refusals } from "../../lib/model/container_history.ts";
 import { RESOURCE_FIELDS, type Resources } from "../../lib/units/resources.ts";
 import { addGivenUp, addRefusals, dropAcceptedRefusals } from "../../lib/vertical/answers.ts";
-import { policy, request, SECOND, side, SIZE, START } from "../support/builders.ts";
+import { container, pod, policy, request, SECOND, side, SIZE, START } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
 
 function refused(reason: RefusalReason, waitMs: number | null = null): Refused {
@@ -49,7 +49,34 @@ Deno.test("addRefusals() keeps a refused size beside a busy server (C44)", () =>
 Deno.test("addRefusals() lets the wait for a busy server grow on over another refusal (C44)", () => {
   const busy = refused("RetryLater");
   const refusals = refuse([REQUEST, busy], [REQUEST, refused("Quota")], [REQUEST, busy]);
-  assertEquals(refusals["cpu.requests"]?.everything?.waitMs, 10 * SECOND);
+  assertEquals(refusals["cpu.requests"]?.busy?.waitMs, 10 * SECOND);
+});
+
+Deno.test("addRefusals() keeps a missing right, and its growing wait, beside a busy server (C44)", () => {
+  const [busy, rights] = [refused("RetryLater"), refused("Rights")];
+  const once = refuse([REQUEST, rights], [REQUEST, busy]);
+  assertEquals(endsOf(once).filter((one) => one.startsWith("cpu.requests")), [
+    "cpu.requests everything 10",
+    "cpu.requests everything 30",
+  ]);
+  const twice = refuse([REQUEST, rights], [REQUEST, busy], [REQUEST, rights]);
+  assertEquals(twice["cpu.requests"]?.everything?.waitMs, 60 * SECOND);
+});
+
+Deno.test("decideSize() waits on for what the server does not support when it is busy with another container (C44)", () => {
+  const sides = [side("cpu.requests", { consecutiveSamples: 1, cooldownMs: 0 })];
+  const contenders = ["main", "side"].map((containerName) =>
+    policy({ name: containerName, uid: `uid-of-${containerName}`, key: containerName, containerName, sides })
+  );
+  const containers = ["main", "side"].map((name) => container({ name }));
+  const story = new Story({ pod: pod({ containers }), contenders, load: { cpu: 90 }, answer: refused("Unsupported") });
+  story.use({ cpu: 60 }, "side");
+  story.pollToRequest();
+  const refusedAt = story.now;
+  story.use({ cpu: 90 }, "side").answer = refused("RetryLater");
+  assertEquals(story.pollToRequest().container, "side");
+  story.answer = "hold";
+  while (story.now - refusedAt < 290 * SECOND) assertEquals(story.poll().request?.container !== "main", true);
 });
 
 Deno.test("addRefusals() keeps a refused limit when the request of the resource is refused later (C44)", () => {
