@@ -9,7 +9,7 @@ import type { RefusalReason, StuckReason } from "./reasons.ts";
 
 /** One instance of a container that has ended. */
 export interface Ending {
-  /** Its containerID, so that each kill is answered once. */
+  /** Its containerID, so that each kill is answered once. Of a killed process see `toProcessKillId`. */
   readonly id: string;
   /** Epoch ms, by podfit's clock if podfit saw the end. */
   readonly at: number;
@@ -56,6 +56,24 @@ export const NO_ENDINGS: readonly Ending[] = Object.freeze([]);
 /** Returns whether the kernel killed it, because of its limit or because of the node. */
 export function isKill({ kind }: Ending): boolean {
   return kind === "oom" || kind === "node";
+}
+
+/**
+ * Returns the id of a kill that only the cgroup shows: a process was killed, and its instance runs on. `count`: of the
+ * kills in that cgroup. Clauses: L13.
+ */
+export function toProcessKillId(instance: string, count: number): string {
+  return `${instance}#${count}`;
+}
+
+/** Returns whether it has such an id: the instance did not end. */
+export function isProcessKill({ id }: Ending): boolean {
+  return id.includes("#");
+}
+
+/** Returns whether it is the kill of a process of that instance. */
+export function isProcessKillOf({ id }: Ending, instance: string): boolean {
+  return id.startsWith(`${instance}#`);
 }
 
 /** Reasons that are not about the size: whatever is wanted of the field waits. */

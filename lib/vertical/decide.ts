@@ -25,7 +25,7 @@ import {
   toAcceptedInput,
   toRecommendedInput,
 } from "./recommend.ts";
-import { sampleUsage } from "./streaks.ts";
+import { addSampledKills, sampleUsage } from "./streaks.ts";
 
 /**
  * Returns the outcome of one evaluation of a pod. Autoscalers of mode recommend decide about a copy of the pod. Never
@@ -48,8 +48,9 @@ function decideOnPod({ state: before, input }: DecisionInput): SizeOutcome {
   }
   // 2. What the containers use. Samples and streaks advance whether or not a resize is possible. The views in `used` are
   // the old ones: the new ones are in `sampled` until `toOutcome` joins them.
-  const { state: used, sampled, implausible } = sampleUsage(settled.state, input);
-  const known = nextEndingsFromSamples(used, sampled, input);
+  const { state: used, sampled: taken, implausible } = sampleUsage(settled.state, input);
+  const known = nextEndingsFromSamples(used, taken, input);
+  const sampled = addSampledKills(taken, { before: used, after: known });
   // 3. What is wanted of each container, in which size, and whether it may be.
   const cases = listCases(sampled, { input, state: known, status: computeResizeStatus(pod, known, now) });
   const results = cases.filter(isDecisionDue).map((it): CaseResult => {

@@ -7,12 +7,14 @@ import {
   type Ending,
   ENDINGS_MS,
   isKill,
+  isProcessKillOf,
   KILL_FACTOR,
   KILL_FLOOR_MS,
   KILL_MS,
   type KillFloor,
   NO_ENDINGS,
   type OomResponse,
+  toProcessKillId,
 } from "../model/container_history.ts";
 import type { ContainerCase, SizeInput } from "../model/decision.ts";
 import { type ContainerFacts, findContainer, getRealSize, type PodFacts, type Termination } from "../model/pod.ts";
@@ -123,7 +125,7 @@ function nameCountedKills(known: EndingsState, { container, wallAheadMs }: Endin
   let { endings, reflex } = known;
   for (const { id, reason, finishedAt } of container.terminations) {
     if (reason !== "OOMKilled" || endings.some((one) => one.id === id)) continue;
-    const counted = endings.findLast((one) => one.id.startsWith(`${id}#`) && one.at >= finishedAt - wallAheadMs);
+    const counted = endings.findLast((one) => isProcessKillOf(one, id) && one.at >= finishedAt - wallAheadMs);
     if (counted === undefined) continue;
     endings = endings.map((one) => one === counted ? { ...one, id } : one);
     if (reflex?.kill === counted.id) reflex = { ...reflex, kill: id };
@@ -157,8 +159,7 @@ function addKilledProcess(
   if (!sample?.oomKills || anchor === null) return before;
   const { pod, now, wallAheadMs = 0, memoryPressure = false } = input;
   const container = findContainer(pod, name);
-  // nameCountedKills() looks for this form.
-  const id = `${anchor.instance}#${anchor.oomKills}`;
+  const id = toProcessKillId(anchor.instance, anchor.oomKills ?? 0);
   const isKnown = before.endings.some((one) => one.id === id || one.id === anchor.instance);
   if (container === null || isKnown) return before;
   const usageBytes = sample.workingSetBytes;

@@ -6,7 +6,7 @@
  */
 import type { PodCpu, PodUsage } from "../api/usage.ts";
 import { type Autoscaler, computeSilenceMs, type FieldPolicy, findBaseline } from "../model/autoscaler.ts";
-import type { Ending } from "../model/container_history.ts";
+import { type Ending, isProcessKillOf } from "../model/container_history.ts";
 import type { Direction, SizeInput } from "../model/decision.ts";
 import { findContainer, getActualSize, getRealSize } from "../model/pod.ts";
 import {
@@ -100,6 +100,21 @@ export function nextView(
   if (isSameSize(before.actual, container.actual)) return known;
   const streaks = keepStreaksInForce(known.streaks, { before: before.actual, after: container.actual, isOwn });
   return { ...known, ...NOTHING_WANTED, streaks };
+}
+
+/** Returns the same with the kills that only the samples have shown, as samples of memory. Clauses: L10, L13. */
+export function addSampledKills(
+  sampled: readonly Sampled[],
+  { before, after }: { readonly before: PodState; readonly after: PodState },
+): readonly Sampled[] {
+  if (before.containers === after.containers) return sampled;
+  return sampled.map((one) => {
+    const { autoscaler, view } = one;
+    const container = findContainerState(after, view.container);
+    if (container === undefined) return one;
+    const killed = listNewKills(findContainerState(before, view.container), container);
+    return { ...one, view: addKillsToEvidence(view, autoscaler, killed) };
+  });
 }
 
 /**
@@ -226,8 +241,10 @@ function listNewKills(before: ContainerState | undefined, { endings, reflex }: C
   if (endings.length === 0 || endings === before?.endings) return NO_KILLS;
   // A resize has followed a kill before podfit's start: the limit was another one.
   if (before === undefined && reflex !== null) return NO_KILLS;
-  const known = new Set(before?.endings.map(({ id }) => id));
-  return endings.filter(({ id, kind }) => kind === "oom" && !known.has(id));
+  // A kill that ends its container may have been counted as that of a process before.
+  const isKnown = ({ id, at }: Ending) =>
+    before?.endings.some((one) => one.id === id || (one.at === at && isProcessKillOf(one, id))) === true;
+  return endings.filter((one) => one.kind === "oom" && !isKnown(one));
 }
 
 /**

@@ -48,6 +48,27 @@ export const OOM: Mutations = {
   ],
   L13: [
     {
+      breaks: "takes no killed process for a sample of memory",
+      in: "addSampledKills",
+      find: "addKillsToEvidence(view, autoscaler, killed)",
+      replace: "addKillsToEvidence(view, autoscaler, killed.slice(killed.length))",
+      test: "decideSize() takes the kill of a process for a sample of memory, once (L10, L13)",
+    },
+    {
+      breaks: "takes a kill that the cgroup has shown for a sample of its time again",
+      in: "listNewKills",
+      find: " || (one.at === at && isProcessKillOf(one, id))",
+      replace: "",
+      test: "decideSize() takes the kill of a process for a sample of memory, once (L10, L13)",
+    },
+    {
+      breaks: "takes a killed process for a restart",
+      in: "crashFree",
+      find: "endings.filter((one) => !isProcessKill(one))",
+      replace: "endings",
+      test: "decideSize() takes no killed process for a restart of its container (L7, L13)",
+    },
+    {
       breaks: "counts a kill again that the cgroup has shown",
       in: "nextEndings",
       find: "nameCountedKills(remembered, context)",

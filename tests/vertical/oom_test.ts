@@ -403,6 +403,39 @@ Deno.test("decideSize() takes a process killed before the container itself was k
   assertEquals(limits(story), [356, 556]);
 });
 
+/** The peaks in the window of the memory request, oldest first, Mi. */
+function listPeaks({ state }: Story): readonly number[] {
+  const seen = state.views["uid-of-web"]?.evidence.sides["memory.requests"];
+  return seen?.kind === "peaks" ? seen.pairs.filter((_, index) => index % 2 === 1).map((one) => one / MI) : [];
+}
+
+Deno.test("decideSize() takes the kill of a process for a sample of memory, once (L10, L13)", () => {
+  const sides = [side("memory.requests", { down: { windowMs: 20 * MINUTE } })];
+  const story = newStory({ sides, pollIntervalMs: 15 * SECOND });
+  story.use({ memory: 20 * MI });
+  for (const oomKills of [0, 0, 1]) pollKilled(story, oomKills);
+  const finishedAt = story.now;
+  assertEquals(listPeaks(story), [256], "the limit");
+  for (let polls = 0; polls < 4; polls++) pollKilled(story, 1);
+  assertEquals(listPeaks(story), [256, 20]);
+  // The pod's status says later that it was the end of the container.
+  const id = story.pod.containers[0]?.instance ?? "";
+  story.changeContainer({ terminations: [{ id, reason: "OOMKilled", exitCode: 137, finishedAt }] });
+  assertEquals(story.state.containers["main"]?.endings.map((one) => one.id), [id]);
+  assertEquals(listPeaks(story), [256, 20]);
+});
+
+Deno.test("decideSize() takes no killed process for a restart of its container (L7, L13)", () => {
+  const story = newStory({ sides: [side("memory.requests")], pollIntervalMs: 15 * SECOND });
+  story.use({ memory: 20 * MI });
+  for (const oomKills of [0, 0, 1, 2]) pollKilled(story, oomKills);
+  const killedAt = story.now;
+  for (let polls = 0; polls < 20; polls++) pollKilled(story, 2);
+  assertEquals(story.reason(), "CrashLoop");
+  for (let polls = 0; polls < 40 && story.requests.length === 0; polls++) pollKilled(story, 2);
+  assertEquals(story.now - killedAt, 10 * MINUTE);
+});
+
 Deno.test("decideSize() tells of processes killed where it may not answer (L13)", () => {
   const story = newStory({ oom: "ignore" });
   for (const oomKills of [0, 0, 1]) pollKilled(story, oomKills);

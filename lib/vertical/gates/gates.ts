@@ -4,7 +4,14 @@
  * `GATES` is the complete list, in the order in which they are asked. A gate holds the PATCH only, never the sampling.
  */
 import { type FieldPolicy, SILENCE_MS } from "../../model/autoscaler.ts";
-import { ENDINGS_MS, isKill, KILL_MS, listRefusals, type Refusal } from "../../model/container_history.ts";
+import {
+  ENDINGS_MS,
+  isKill,
+  isProcessKill,
+  KILL_MS,
+  listRefusals,
+  type Refusal,
+} from "../../model/container_history.ts";
 import type { ContainerCase, Direction } from "../../model/decision.ts";
 import {
   computeMaxUnavailable,
@@ -493,7 +500,8 @@ function crashFree(candidate: ResizeCandidate): Objection | null {
   if (endings.length === 0) return null;
   const bad = endings.findLast((one) => isKill(one) || one.kind === "crash");
   const calmAt = bad === undefined ? -Infinity : bad.at + KILL_MS;
-  const steadyAt = (endings.at(-2)?.at ?? -Infinity) + ENDINGS_MS;
+  const ends = endings.filter((one) => !isProcessKill(one));
+  const steadyAt = (ends.at(-2)?.at ?? -Infinity) + ENDINGS_MS;
   const until = Math.max(calmAt, steadyAt);
   if (until <= now) return null;
   const sides = listShrinkingMemory(candidate);
