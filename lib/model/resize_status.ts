@@ -81,6 +81,15 @@ export function isOwnResizeWaiting(pod: PodFacts, container: ContainerFacts): bo
   });
 }
 
+/** Returns whether all that waits in the pod was written by podfit, in whichever container. Clauses: L31. */
+export function isEachWaitingOwn(pod: PodFacts): boolean {
+  return pod.containers.every((one) => {
+    if (one.kind === "init") return true;
+    const [actual, own] = [getActualSize(one), listStuckFields(pod, one)];
+    return RESOURCE_FIELDS.every((key) => one.spec[key] === actual[key] || own.includes(key));
+  });
+}
+
 /** Returns the container's spec with these fields at the size in force. */
 export function toReverted(container: ContainerFacts, sides: readonly ResourceField[]): Resources {
   if (sides.length === 0) return container.spec;

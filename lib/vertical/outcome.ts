@@ -24,7 +24,14 @@ import {
   RESTART_WAITS,
 } from "../model/reasons.ts";
 import { listChangedFields, type ResizeRequest } from "../model/resize_request.ts";
-import { isStuck, listStuckFields, STUCK_REASONS, type StuckResize, toReverted } from "../model/resize_status.ts";
+import {
+  isEachWaitingOwn,
+  isStuck,
+  listStuckFields,
+  STUCK_REASONS,
+  type StuckResize,
+  toReverted,
+} from "../model/resize_status.ts";
 import {
   type AutoscalerView,
   findContainerState,
@@ -363,12 +370,14 @@ function listOrphans(cases: readonly ContainerCase[], sponsor: ContainerCase): r
 }
 
 function isRevertDue(it: ContainerCase, status: StuckResize, heldBack: readonly string[]): boolean {
-  const { input: { now, inFlight }, state, container, containerState, autoscaler } = it;
+  const { input: { now, inFlight, pod }, state, container, containerState, autoscaler } = it;
   if (container.runningAt === null || state.conflict !== null || inFlight) return false;
   const { revertedAt, refusals } = containerState;
   if (listAllRefusals(refusals).some((refusal) => isHoldingRevert(refusal, now))) return false;
   if (revertedAt !== null && now - revertedAt < autoscaler.cooldownMs) return false;
-  if (status.kind === "deferred" && heldBack.some((name) => name !== container.name)) return true;
+  // With a resize of somebody else, the pod would be blocked as before.
+  const isFreed = heldBack.some((name) => name !== container.name) && isEachWaitingOwn(pod);
+  if (status.kind === "deferred" && isFreed) return true;
   return isResizeTimedOut(it, status);
 }
 

@@ -55,6 +55,20 @@ export const ROOM: Mutations = {
   ],
   L31: [
     {
+      breaks: "gives up its own resize for one of somebody else",
+      in: "isRevertDue",
+      find: " && isEachWaitingOwn(pod)",
+      replace: "",
+      test: "decideSize() gives up nothing at once beside a waiting resize of somebody else, but beside its own (L31)",
+    },
+    {
+      breaks: "sees no resize of its own in another container",
+      in: "isRevertDue",
+      find: "isEachWaitingOwn(pod)",
+      replace: "isEachWaitingOwn({ ...pod, resizes: pod.resizes.slice(0, 1) })",
+      test: "decideSize() gives up nothing at once beside a waiting resize of somebody else, but beside its own (L31)",
+    },
+    {
       breaks: "stops CPU with an answer to a kill that is refused",
       in: "listChoices",
       find: 'if (others?.direction === "up") choices.push(others);',

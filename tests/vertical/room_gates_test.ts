@@ -261,6 +261,26 @@ Deno.test("decideSize() gives up at once what waits for room in one container an
   assertEquals([sent, story.now - START < MINUTE], [["revert main", "scaleUp aux"], true]);
 });
 
+Deno.test("decideSize() gives up nothing at once beside a waiting resize of somebody else, but beside its own (L31)", () => {
+  for (const [manager, isOwn] of [["podfit.third", true], ["kubectl", false]] as const) {
+    const containers = [
+      container({ spec: BIG, reported: SIZE }),
+      container({ name: "aux", instance: "containerd://2" }),
+      container({ name: "third", instance: "containerd://3", spec: BIG, reported: SIZE }),
+    ];
+    const resizes = [...OURS, resizeEntry(manager, START, { third: ["cpu.requests"] })];
+    const story = new Story({
+      pod: pod({ containers, pending: DEFERRED, resizes }),
+      contenders: [policy(), policy({ name: "second", containerName: "aux" })],
+      load: { cpu: 60 },
+      answer: "hold",
+    }).use({ cpu: 95 }, "aux");
+    // Past the cooldown after the resize of somebody else, and before five minutes have passed.
+    story.poll(40);
+    assertEquals(story.requests.map(({ action, container }) => `${action} ${container}`), isOwn ? ["revert main"] : []);
+  }
+});
+
 Deno.test("decideSize() lets a limit go whose request the node refused (L31)", () => {
   const refused = {
     kind: "refused",
