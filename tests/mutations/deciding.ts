@@ -169,6 +169,13 @@ export const DECIDING: Mutations = {
   ],
   C35: [
     {
+      breaks: "forgets over a resize what it has said",
+      in: "reportBlock",
+      find: 'if (SHORT_WAITS.has(decision.reason) && LASTING_BLOCKS.has(before.block ?? "")) return;',
+      replace: "",
+      test: "decideSize() notifies of a QoS block once, though a resize of the pod passes in between (C35, C50)",
+    },
+    {
       breaks: "looks at the resized container alone",
       in: "computeQosAfter",
       find: "pod.containers.map((one) => one === container ? to : one.spec)",

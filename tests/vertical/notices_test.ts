@@ -94,6 +94,23 @@ Deno.test("decideSize() notifies of a QoS block once (C35, C50)", () => {
   assertEquals([story.reason(), story.notified()], ["QoSInvariantBlocked", ["QoSInvariantBlocked"]]);
 });
 
+Deno.test("decideSize() notifies of a QoS block once, though a resize of the pod passes in between (C35, C50)", () => {
+  const guaranteed = { ...SIZE, "cpu.requests": 200, "memory.requests": 256 * MI };
+  const story = new Story({
+    pod: pod({ qosClass: "Guaranteed", containers: [container({ spec: guaranteed })] }),
+    load: { cpu: 40 },
+  });
+  story.poll(6);
+  for (let resize = 0; resize < 2; resize++) {
+    story.change({ inProgress: { reason: "", message: "", since: null } });
+    story.poll(3);
+    assertEquals(story.reason(), "ResizeInProgress");
+    story.change({ inProgress: null });
+    story.poll(3);
+  }
+  assertEquals([story.reason(), story.notified()], ["QoSInvariantBlocked", ["QoSInvariantBlocked"]]);
+});
+
 Deno.test("decideSize() resizes a Guaranteed pod whose requests and limits move together (C35)", () => {
   const guaranteed = { ...SIZE, "cpu.requests": 200, "memory.requests": 256 * MI };
   const story = new Story({

@@ -152,6 +152,9 @@ function reportStuck({ status, autoscaler, container, input: { pod } }: Containe
 /** Blocks that the size of the pod or its usage makes: other resources may move meanwhile, and usage may be late. */
 const LASTING_BLOCKS: ReadonlySet<string> = new Set<BlockReason>(["QoSInvariantBlocked", "MemoryInUse"]);
 
+/** They hold the whole pod for a moment, and change nothing about a block that lasts. */
+const SHORT_WAITS: ReadonlySet<string> = new Set<BlockReason>(["ResizeInProgress", "RetryLater"]);
+
 /** Returns whether what was published lasts after a reason that passes. */
 function isStillBlocked(refusals: Refusals, block: string | undefined): boolean {
   return block !== undefined && (LASTING_BLOCKS.has(block) || hasRefusalFor(refusals, block));
@@ -170,6 +173,7 @@ function reportBlock(
   if (decision.kind === "hold" && before === NOTHING_REPORTED) return;
   const refusals = findContainerState(state, container)?.refusals ?? NO_REFUSALS;
   if (PASSING_REASONS.has(decision.reason) && isStillBlocked(refusals, before.block)) return;
+  if (SHORT_WAITS.has(decision.reason) && LASTING_BLOCKS.has(before.block ?? "")) return;
   if (decision.kind === "hold") return draft.report(key, "block", null);
   const { action, reason, message: why } = decision;
   const name = BLOCK_NOTICE[reason];
