@@ -15,6 +15,7 @@ import { listAllRefusals, NO_REFUSALS, type OomResponse } from "../model/contain
 import type { ContainerCase, Decision, Direction, SizeInput } from "../model/decision.ts";
 import { chooseOwner, explainOtherPodfit, findReadyAt, type OwnershipContext } from "../model/ownership.ts";
 import {
+  type ContainerFacts,
   findContainer,
   findSiblingSize,
   getActualSize,
@@ -226,8 +227,11 @@ export function formatHeldBack(resource: Resource, sample: Sample | null): strin
 export function wantsSiblings(pod: PodFacts, contenders: readonly Autoscaler[], wallNow: number): boolean {
   for (const autoscaler of contenders) {
     if (autoscaler.newPods !== "inherit" || autoscaler.mode !== "apply") continue;
-    const runningAt = findContainer(pod, autoscaler.containerName)?.runningAt ?? null;
-    if (runningAt === null || wallNow - Math.min(runningAt, wallNow) >= computeNewMs(autoscaler)) continue;
+    const container = findContainer(pod, autoscaler.containerName);
+    const runningAt = container?.runningAt ?? null;
+    if (container === null || runningAt === null) continue;
+    const newMs = computeNewMs(autoscaler);
+    if (wallNow - Math.min(runningAt, wallNow) >= newMs || isOfOldPod(pod, container, wallNow - newMs)) continue;
     if (!isResized(pod, autoscaler.containerName)) return true;
   }
   return false;
@@ -403,11 +407,22 @@ function computeNewMs({ pollIntervalMs }: Autoscaler): number {
   return NEW_MS + 2 * pollIntervalMs;
 }
 
-function isInheritanceDue({ autoscaler, container, containerState }: ContainerCase, { now, pod }: SizeInput): boolean {
+/**
+ * Returns whether a container has restarted in a pod that started by `sinceWall`, epoch ms. The first start of a container
+ * may come much later than that of its pod, as images are pulled in between: then the pod is new.
+ */
+function isOfOldPod({ startAt }: PodFacts, { terminations }: ContainerFacts, sinceWall: number): boolean {
+  return terminations.length > 0 && (startAt === null || startAt <= sinceWall);
+}
+
+function isInheritanceDue(
+  { autoscaler, container, containerState }: ContainerCase,
+  { now, wallAheadMs = 0, pod }: SizeInput,
+): boolean {
   const { running } = containerState;
-  if (running === null || isResized(pod, container.name) || now - running.since >= computeNewMs(autoscaler)) {
-    return false;
-  }
+  const newMs = computeNewMs(autoscaler);
+  if (running === null || isResized(pod, container.name) || now - running.since >= newMs) return false;
+  if (isOfOldPod(pod, container, now + wallAheadMs - newMs)) return false;
   const start = findReadyAt(autoscaler, containerState);
   return now - running.since >= INHERIT_AFTER_MS || (start !== null && now >= start + autoscaler.delayMs);
 }

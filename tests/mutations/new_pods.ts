@@ -4,6 +4,27 @@ import type { Mutations } from "../../tools/mutation.ts";
 export const NEW_PODS: Mutations = {
   L40: [
     {
+      breaks: "takes each restart of a container for a new pod",
+      in: "isInheritanceDue",
+      find: "if (isOfOldPod(pod, container, now + wallAheadMs - newMs)) return false;",
+      replace: "",
+      test: "decideSize() lets no old pod inherit when its container restarts (L40)",
+    },
+    {
+      breaks: "asks for siblings of an old pod",
+      in: "wantsSiblings",
+      find: " || isOfOldPod(pod, container, wallNow - newMs)",
+      replace: "",
+      test: "decideSize() lets no old pod inherit when its container restarts (L40)",
+    },
+    {
+      breaks: "takes a pod for old whose images were pulled for long",
+      in: "isOfOldPod",
+      find: "terminations.length > 0 && ",
+      replace: "terminations.length >= 0 && ",
+      test: "decideSize() lets a container inherit that starts long after its pod, as one whose image was pulled (L40)",
+    },
+    {
       breaks: "takes a busy server for one that refuses the size",
       in: "isAnyRefused",
       find: 'reason !== "RetryLater"',

@@ -211,6 +211,28 @@ Deno.test("decideSize() lets usage go first after a refused inheritance (L40)", 
   assertEquals(story.pollToRequest().reason, null);
 });
 
+/** [sentence, age of the pod when the container restarts, whether it inherits] */
+const RESTARTED: readonly [string, number, boolean][] = [
+  ["lets a new pod inherit though its container has already restarted", 20 * SECOND, true],
+  ["lets no old pod inherit when its container restarts", 5 * 24 * 60 * MINUTE, false],
+];
+for (const [sentence, ageMs, isNew] of RESTARTED) {
+  Deno.test(`decideSize() ${sentence} (L40)`, () => {
+    const terminations = [{ id: "containerd://0", reason: "Error", exitCode: 1, finishedAt: START - SECOND }];
+    const containers = [container({ runningAt: START, terminations })];
+    const story = start(LARGER, { pod: newborn({ containers, startAt: START - ageMs }) });
+    assertEquals(wantsSiblings(story.pod, story.contenders, START), isNew);
+    story.poll(3);
+    assertEquals(story.requests.map(({ reason }) => reason), isNew ? ["Inherited"] : []);
+  });
+}
+
+Deno.test("decideSize() lets a container inherit that starts long after its pod, as one whose image was pulled (L40)", () => {
+  const story = start(LARGER, { pod: newborn({ startAt: START - 20 * MINUTE }) });
+  assertEquals(wantsSiblings(story.pod, story.contenders, START), true);
+  assertEquals(story.poll().request?.reason, "Inherited");
+});
+
 Deno.test("decideSize() lets each container of a pod inherit (L40)", () => {
   const contained = [container({ runningAt: START }), container({ name: "side", runningAt: START })];
   const other = policy({ ...INHERIT, name: "side", uid: "uid-of-side", key: "uid-of-side", containerName: "side" });
