@@ -81,13 +81,15 @@ function addRecommended(outcome: SizeOutcome, first: Recommendation): SizeOutcom
   const recommended = decideOnPod(toRecommendedInput(first));
   const { input } = first;
   let shadow = { ...first.shadow, state: recommended.state };
-  let { request } = recommended;
+  let { request, notices } = recommended;
   for (let left = input.contenders.length; request !== null && left > 0; left--) {
     const answered = decideOnPod(toAcceptedInput({ input, shadow }, request));
     const applied = applyRecommended({ input, shadow }, request, answered.state);
     const enacted = decideOnPod(toRecommendedInput(applied, { kind: "changed" }));
     shadow = { ...applied.shadow, state: enacted.state };
     request = enacted.request;
+    // The state remembers what was reported. Those of the answer say that something was resized.
+    notices = [...notices, ...enacted.notices];
   }
-  return mergeRecommended(outcome, recommended, shadow);
+  return mergeRecommended(outcome, { ...recommended, notices }, shadow);
 }

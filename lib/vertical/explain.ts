@@ -24,7 +24,7 @@ import {
   type Proposal,
   proposeSizes,
 } from "./proposals.ts";
-import { getPodFor, getStateFor } from "./recommend.ts";
+import { getPodFor, getStateFor, splitByMode, toRecommendedInput } from "./recommend.ts";
 import { newCandidate, type ResizeCandidate } from "./sizing/candidate.ts";
 import type { CAPS, Fitted } from "./sizing/caps.ts";
 
@@ -60,13 +60,12 @@ export interface CapStep extends Fitted {
 
 /** Returns one explanation for each container with an owner; `state` is the one of the outcome. */
 export function explainSize(state: PodState, input: SizeInput): readonly ExplainedContainer[] {
-  const inFlight = input.observation.kind === "answered" ? false : input.inFlight;
-  return MODES.flatMap((mode) => {
-    const contenders = input.contenders.filter((one) => one.mode === mode);
-    if (contenders.length === 0) return [];
-    const [own, pod] = [getStateFor({ mode }, state), getPodFor({ mode }, input.pod, state)];
-    return listOwnedCases(own, { ...input, contenders, pod, inFlight }).map(explainCase);
-  });
+  const settled: SizeInput = input.observation.kind === "answered"
+    ? { ...input, observation: { kind: "changed" }, inFlight: false }
+    : input;
+  const { applying, recommending } = splitByMode(state, settled);
+  const parts = recommending === null ? [applying] : [applying, toRecommendedInput(recommending)];
+  return parts.flatMap((part) => listOwnedCases(part.state, part.input).map(explainCase));
 }
 
 /** Percent. */
@@ -82,8 +81,6 @@ export function assessAutoscaler(autoscaler: Autoscaler, state: PodState, pod: P
   const container = findContainer(getPodFor(autoscaler, pod, state), autoscaler.containerName);
   return view === undefined || container === null ? [] : assessFields(autoscaler.sides, view, getActualSize(container));
 }
-
-const MODES: readonly Autoscaler["mode"][] = ["apply", "recommend"];
 
 function listOwnedCases(state: PodState, input: SizeInput): readonly ContainerCase[] {
   const status = computeResizeStatus(input.pod, state, input.now);

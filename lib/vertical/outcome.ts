@@ -68,7 +68,9 @@ export function toOutcome({ input, sampled, cases, results }: OutcomeContext): P
   const request = first === null ? proposeRevert(cases, listWaitingForDeferred(results)) : toResizeRequest(first);
   const decisions = results.map((result) => {
     const { it, asked } = result;
-    const isBehind = first !== null && asked?.kind === "passed" && asked.candidate !== first;
+    // A recommended resize is in force at once, so that the next one does not wait for it.
+    const isTurnTaken = first !== null && it.autoscaler.mode === "apply";
+    const isBehind = isTurnTaken && asked?.kind === "passed" && asked.candidate !== first;
     return toContainerDecision(it, isBehind ? toWaiting(asked, first.container.name) : asked, findVetoedSince(result));
   });
   if (first === null && request !== null) decisions.push(toRevertDecision(request));

@@ -51,6 +51,28 @@ export const NEW_PODS: Mutations = {
 export const RECOMMENDING: Mutations = {
   L51: [
     {
+      breaks: "lets a recommendation wait for that of another container",
+      in: "toOutcome",
+      find: ' && it.autoscaler.mode === "apply"',
+      replace: "",
+      test: "decideSize() in mode recommend says of no container that another one is resized first (L51)",
+    },
+    {
+      breaks: "says nothing of what follows from a recommendation",
+      in: "addRecommended",
+      find: "[...notices, ...enacted.notices]",
+      replace: "[...notices]",
+      test: "decideSize() in mode recommend publishes what one recommendation makes of the next (L51)",
+    },
+    {
+      breaks: "explains a recommendation by what the pod that is there leaves",
+      in: "explainSize",
+      find: "toRecommendedInput(recommending)",
+      replace:
+        "{ ...toRecommendedInput(recommending), input: { ...toRecommendedInput(recommending).input, room: input.room } }",
+      test: "explainSize() explains a recommending autoscaler as it decides (L51)",
+    },
+    {
       breaks: "takes a recommended answer to a kill for one that was sent",
       in: "adoptViews",
       find: 'mode === "apply" ?',

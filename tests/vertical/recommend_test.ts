@@ -4,9 +4,10 @@
  */
 import { assert, assertEquals } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
+import { explainSize } from "../../lib/vertical/explain.ts";
 import { findRecommendedSize } from "../../lib/vertical/recommend.ts";
 import { parseState } from "../../lib/record/parse.ts";
-import { container, MI, MINUTE, pod, point, policy, SECOND, side, SIZE, usage } from "../support/builders.ts";
+import { container, input, MI, MINUTE, pod, point, policy, SECOND, side, SIZE, usage } from "../support/builders.ts";
 import { Story, type StoryOptions } from "../support/story.ts";
 
 const RECOMMEND = policy({ mode: "recommend", cooldownMs: 30 * SECOND });
@@ -265,6 +266,47 @@ Deno.test("decideSize() answers a kill for which it has only recommended a large
   assertEquals([wouldBe(story)?.["memory.limits"], story.requests], [356 * MI, []]);
   story.contend([recommending({ sides, oom: "raise", mode: "apply", generation: 2 })]);
   assertEquals(story.requests.map(({ to }) => to["memory.limits"]), [356 * MI]);
+});
+
+/** Two containers that need more CPU at the same time. */
+function startTwo(options: StoryOptions = {}): Story {
+  const contenders = ["main", "side"].map((containerName) =>
+    recommending({ name: containerName, uid: `uid-of-${containerName}`, key: containerName, containerName })
+  );
+  const containers = ["main", "side"].map((name) => container({ name }));
+  return start({ pod: pod({ containers }), contenders, ...options }).use({ cpu: 90 }, "side");
+}
+
+Deno.test("decideSize() in mode recommend says of no container that another one is resized first (L51)", () => {
+  const story = startTwo();
+  story.poll(3);
+  assertEquals([wouldBe(story)?.["cpu.requests"], wouldBe(story, "side")?.["cpu.requests"]], [150, 150]);
+  assertEquals([story.reason("main"), story.reason("side"), story.notices], ["DryRun", "DryRun", []]);
+});
+
+Deno.test("decideSize() in mode recommend publishes what one recommendation makes of the next (L51)", () => {
+  const story = startTwo({ surroundings: { room: { cpuMillicores: 52, memoryBytes: 1024 * MI } } });
+  for (let poll = 0; poll < 6; poll++) story.poll();
+  assertEquals([wouldBe(story)?.["cpu.requests"], wouldBe(story, "side")], [150, null]);
+  assertEquals([story.reason("side"), story.notified()], ["NodeCapacity", ["ScaleFailed"]]);
+});
+
+Deno.test("explainSize() explains a recommending autoscaler as it decides (L51)", () => {
+  const surroundings = { room: { cpuMillicores: 50, memoryBytes: 1024 * MI } };
+  const sides = [side("cpu.requests", { cooldownMs: 0 })];
+  const contenders = [recommending({ sides })];
+  const story = start({ contenders, load: { cpu: 190 }, surroundings });
+  for (let poll = 0; poll < 6; poll++) story.poll();
+  const given = input({
+    now: story.now,
+    pod: story.pod,
+    contenders,
+    observation: { kind: "changed" },
+    ...surroundings,
+  });
+  assertEquals(explainSize(story.state, given).map(({ decision }) => decision), [story.decision()]);
+  const pods = { ...story.pod, labels: { "podfit.dev/mode": "sidecar" } };
+  assertEquals(explainSize(story.state, { ...given, pod: pods }).length, 1, "any podfit may recommend");
 });
 
 Deno.test("decideSize() counts an implausible point once, whether autoscalers of the pod apply or recommend (L51, C22)", () => {
