@@ -265,9 +265,9 @@ export const DECIDING: Mutations = {
     {
       breaks: "forgets that a replay has the headroom of before",
       in: "fitRising",
-      find: "room !== decidedRoom && one.to",
-      replace: "room !== room && one.to",
-      test: "a quiet evaluation follows headroom while a scale-up waits for its cooldown (C36)",
+      find: "room === decidedRoom ? sized : fit(decidedRoom)",
+      replace: "sized",
+      test: "a quiet evaluation asks for a size that the headroom of before would have left too (C36, L30)",
     },
     {
       breaks: "takes a pod for quiet of which a part need not wait for its cooldown",

@@ -361,6 +361,26 @@ Deno.test("a container that reaches its CPU limit during its cooldown is counted
   assert((twin.quiet.get("Cooldown:scaleUp") ?? 0) > 0, "no evaluation was quiet");
 });
 
+Deno.test("a quiet evaluation asks for a size that the headroom of before would have left too (C36, L30)", () => {
+  const spec = resources({ "cpu.requests": 210, "cpu.limits": 210, "memory.requests": 128 * MI });
+  const rule = { consecutiveSamples: 1, cooldownMs: 10 * MINUTE };
+  const sides = [side("cpu.requests", rule), side("cpu.limits", { ...rule, bounds: { max: 220 } })];
+  const contenders = [policy({ sides, throttling: "ignore", pollIntervalMs: 15 * SECOND })];
+  const resized = pod({
+    containers: [container({ spec })],
+    resizes: [resizeEntry("podfit.main", START - MINUTE, { main: ["cpu.requests", "cpu.limits"] })],
+  });
+  const twin = new QuietTwin();
+  for (let poll = 0; poll < 16; poll++) {
+    const now = START + poll * 15 * SECOND;
+    const one = point({ instance: "containerd://1", at: now, counterNs: 1e9 + poll * 180 * 15 * SECOND * 1000 });
+    // 10m are less than 5 % of the request; later its limit stops it at the same 220m.
+    const room = { cpuMillicores: poll < 8 ? 10 : 1000, memoryBytes: 1024 * MI };
+    twin.evaluate(deepFreeze(input({ now, pod: resized, contenders, observation: usage([one]), room })));
+  }
+  assert((twin.quiet.get("Cooldown:scaleUp") ?? 0) > 0, "no evaluation was quiet");
+});
+
 const TRACES = ["24ae8d", "53ea38", "5f5533", "77c1ca", "cc0c53"];
 
 /** CPU of a real server, 10m for a percent, with some noise; memory with a step every two hours. */

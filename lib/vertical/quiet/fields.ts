@@ -7,7 +7,7 @@ import { FLAT, FLAT_SAMPLE, type FlatView } from "../../model/flat_state.ts";
 import { type ContainerFacts, getActualSize } from "../../model/pod.ts";
 import { computeQosAfter } from "../../model/pod_amounts.ts";
 import { type AutoscalerView, isStreakFull } from "../../model/state.ts";
-import type { Resource, ResourceField } from "../../units/resources.ts";
+import type { Resource } from "../../units/resources.ts";
 import { getNumber } from "../../units/usage_rows.ts";
 import { computeTargetSize } from "../proposals.ts";
 import { fitSizes } from "../sizing/candidate.ts";
@@ -226,18 +226,21 @@ export function fitRising(
     actual: actual[rule.key] ?? 0,
   }));
   const room = next.findRoom(pod);
-  const sized = fitSizes(movers, {
-    direction: "up",
-    base: container.spec,
-    memoryFloor: NO_FLOOR,
-    allow: (key) => computeAllowance({ pod, room, limits }, container, key),
-    makesGuaranteed: (to) => pod.qosClass !== "Guaranteed" && computeQosAfter(pod, container, to) === "Guaranteed",
-  });
-  const allowBefore = (key: ResourceField) => computeAllowance({ pod, room: decidedRoom, limits }, container, key);
-  for (const one of sized) {
+  const fit = (left: SizeInput["room"]) =>
+    fitSizes(movers, {
+      direction: "up",
+      base: container.spec,
+      memoryFloor: NO_FLOOR,
+      allow: (key) => computeAllowance({ pod, room: left, limits }, container, key),
+      makesGuaranteed: (to) => pod.qosClass !== "Guaranteed" && computeQosAfter(pod, container, to) === "Guaranteed",
+    });
+  const sized = fit(room);
+  const decided = room === decidedRoom ? sized : fit(decidedRoom);
+  for (const [index, one] of sized.entries()) {
     const field = rising.find(({ rule }) => rule.key === one.key);
     if (field === undefined || one.kind !== "moves" || one.cappedBy === "node") return false;
-    if (room !== decidedRoom && one.to > allowBefore(one.key).most) return false;
+    const before = decided[index];
+    if (before?.key !== one.key || before.kind !== "moves" || before.to !== one.to) return false;
     field.nextAmount = one.to;
   }
   return true;
