@@ -3,6 +3,7 @@
  * with the same cause, so that one cause does not fill it: the first three subjects are logged one by one. The others
  * are counted, and logged in a summary after one minute, after five minutes, and then every hour.
  */
+import { ApiError } from "../kube/errors.ts";
 import type { Notice } from "../model/reasons.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log, LogFields } from "../runtime/log.ts";
@@ -115,6 +116,11 @@ interface FailureGroup {
  */
 export function formatSubject({ kind = "PodResourceAutoscaler", ...object }: ReportedObject): string {
   return kind === "PodResourceAutoscaler" ? formatName(object) : `${kind} ${formatName(object)}`;
+}
+
+/** Returns the reason of a request's failure: its status code, or that there was no answer. */
+export function toFailureReason(error: unknown): string {
+  return error instanceof ApiError ? String(error.code) : "NoAnswer";
 }
 
 const NAME_FIELDS: Readonly<Record<LimitedKind, string>> = {

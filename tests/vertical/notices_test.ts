@@ -84,22 +84,23 @@ Deno.test("decideSize() notifies of a deferred resize once, not as a stuck one a
   assertEquals([story.reason(), story.notified()], ["ResizeDeferred", ["ResizePending"]]);
 });
 
-Deno.test("decideSize() notifies of a QoS block once (C35, C50)", () => {
+/** Only its CPU request may change, and that would change the pod's QoS class. */
+function blockedByQos(): Story {
   const guaranteed = { ...SIZE, "cpu.requests": 200, "memory.requests": 256 * MI };
-  const story = new Story({
+  return new Story({
     pod: pod({ qosClass: "Guaranteed", containers: [container({ spec: guaranteed })] }),
     load: { cpu: 40 },
   });
+}
+
+Deno.test("decideSize() notifies of a QoS block once (C35, C50)", () => {
+  const story = blockedByQos();
   story.poll(6);
   assertEquals([story.reason(), story.notified()], ["QoSInvariantBlocked", ["QoSInvariantBlocked"]]);
 });
 
 Deno.test("decideSize() notifies of a QoS block once, though a resize of the pod passes in between (C35, C50)", () => {
-  const guaranteed = { ...SIZE, "cpu.requests": 200, "memory.requests": 256 * MI };
-  const story = new Story({
-    pod: pod({ qosClass: "Guaranteed", containers: [container({ spec: guaranteed })] }),
-    load: { cpu: 40 },
-  });
+  const story = blockedByQos();
   story.poll(6);
   for (let resize = 0; resize < 2; resize++) {
     story.change({ inProgress: { reason: "", message: "", since: null } });

@@ -5,7 +5,6 @@
 import { listHeldFields } from "../../horizontal/joint/pod_readings.ts";
 import { SCALING_LOOP_MS } from "../../horizontal/pod_metrics.ts";
 import type { ApiClient } from "../../kube/client.ts";
-import { ApiError } from "../../kube/errors.ts";
 import type { SizeInput } from "../../model/decision.ts";
 import type { PodFacts } from "../../model/pod.ts";
 import {
@@ -32,7 +31,7 @@ import type { Observer } from "../cluster/observer.ts";
 import type { ScaledObjectListener } from "../cluster/scaled_objects.ts";
 import { HpaPodSets, type OnMovedInSet, type PodSet, PodSetScope } from "../cluster/selector_index.ts";
 import type { EventRecorder } from "../events/recorder.ts";
-import type { OnFailure } from "../health.ts";
+import { type OnFailure, toFailureReason } from "../health.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { AcquirePermit } from "../permits.ts";
 import type { NodePoller } from "../pods/poller.ts";
@@ -235,9 +234,8 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
       onAnswer(facts, error) {
         const [what, subject] = ["Cannot change the finalizer of ScaledObject", formatName(facts)];
         if (error === null) return onTrouble({ kind: "recovered", what, subject });
-        const reason = error instanceof ApiError ? String(error.code) : "NoAnswer";
         const fields = { error, scaledObject: subject };
-        const topic = { what, reason, subject };
+        const topic = { what, reason: toFailureReason(error), subject };
         onTrouble({ kind: "failure", level: "error", message: `${what}, retrying`, autoscaler: null, fields, topic });
       },
     }),

@@ -12,7 +12,7 @@ import type { Clock } from "../../runtime/clock.ts";
 import { Semaphore } from "../../runtime/limits.ts";
 import { isDeepEqual } from "../../units/equality.ts";
 import { isRecord } from "../../units/untrusted.ts";
-import { formatSubject, type OnFailure } from "../health.ts";
+import { formatSubject, type OnFailure, toFailureReason } from "../health.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { findBusy } from "../permits.ts";
 import { RivalWriters, type RivalWritersOptions } from "./rivals.ts";
@@ -196,14 +196,13 @@ export class StatusWriter<Status extends object> {
     // The object was deleted, or has changed since it was read; the watch will report it.
     else if (error.code === 404 || error.code === 409) return;
     metrics.failed(autoscaler.namespace, "StatusWrite");
-    const reason = error instanceof ApiError ? String(error.code) : "NoAnswer";
     onTrouble({
       kind: "failure",
       level: "warn",
       message: `${WHAT}, retrying`,
       autoscaler,
       fields: { error },
-      topic: { what: WHAT, reason, subject: formatSubject(autoscaler) },
+      topic: { what: WHAT, reason: toFailureReason(error), subject: formatSubject(autoscaler) },
     });
   }
 

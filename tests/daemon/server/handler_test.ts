@@ -255,13 +255,19 @@ Deno.test("/metrics is made for so many readers at once; the next waits for 10 s
   assertEquals(clock.pending, 0);
 });
 
-Deno.test("/metrics makes two pages at a time for one address, and leaves one for another", async () => {
+/** A short page, for readers of several addresses. */
+function openPages() {
   const clock = new VirtualClock();
   const page = function* () {
     yield "a 1\n";
   };
   const handler = createHandler([metricsRoutes({ contentType: "text/plain", render: page }, { clock })]);
   const get = (address: string) => handler(new Request("http://podfit/metrics"), { address });
+  return { clock, get };
+}
+
+Deno.test("/metrics makes two pages at a time for one address, and leaves one for another", async () => {
+  const { clock, get } = openPages();
   const pages = [await get("10.0.0.1"), await get("10.0.0.1")];
   const third = get("10.0.0.1");
   pages.push(await get("10.0.0.2"));
@@ -274,12 +280,7 @@ Deno.test("/metrics makes two pages at a time for one address, and leaves one fo
 });
 
 Deno.test("/metrics makes four pages at a time by default, and no fifth", async () => {
-  const clock = new VirtualClock();
-  const page = function* () {
-    yield "a 1\n";
-  };
-  const handler = createHandler([metricsRoutes({ contentType: "text/plain", render: page }, { clock })]);
-  const get = (address: string) => handler(new Request("http://podfit/metrics"), { address });
+  const { clock, get } = openPages();
   const pages = [await get("10.0.0.1"), await get("10.0.0.1"), await get("10.0.0.2"), await get("10.0.0.3")];
   assertEquals(pages.map(({ status }) => status), [200, 200, 200, 200]);
   const fifth = get("10.0.0.4");

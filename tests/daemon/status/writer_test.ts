@@ -14,6 +14,20 @@ function statusOf(namespace: string, name: string, text = "new"): StatusToWrite<
   return { object: { namespace, name, uid: `${namespace}/${name}`, status: {} }, isStale: false, status: { text } };
 }
 
+/** What a writer has beside its objects and the one who hears of its troubles. */
+function surroundingsOf(clock: VirtualClock) {
+  return {
+    clock,
+    random: () => 0.5,
+    metrics: { failed() {} },
+    brake: new CircuitBreaker({ clock, random: () => 0.5 }),
+    isKnown: () => true,
+    rivals: "",
+    isNodeLocal: false,
+    onProgress() {},
+  };
+}
+
 /** A writer whose server never answers writes in the namespaces `silent`. */
 function openWriter(silent: readonly string[]) {
   const clock = new VirtualClock();
@@ -29,14 +43,7 @@ function openWriter(silent: readonly string[]) {
       written.push(`${namespace}/${name}`);
       return Promise.resolve({ failure: null, status: change as Status });
     },
-    clock,
-    random: () => 0.5,
-    metrics: { failed() {} },
-    brake: new CircuitBreaker({ clock, random: () => 0.5 }),
-    isKnown: () => true,
-    rivals: "",
-    isNodeLocal: false,
-    onProgress() {},
+    ...surroundingsOf(clock),
     onTrouble() {},
   });
   const sweep = { signal: new AbortController().signal, isLast: false };
@@ -145,14 +152,7 @@ Deno.test("a status that is written ends no failure of another kind of object wi
         kind === "ScaledObject"
           ? Promise.reject(new Error("no answer"))
           : Promise.resolve({ failure: null, status: { text: "new" } }),
-      clock,
-      random: () => 0.5,
-      metrics: { failed() {} },
-      brake: new CircuitBreaker({ clock, random: () => 0.5 }),
-      isKnown: () => true,
-      rivals: "",
-      isNodeLocal: false,
-      onProgress() {},
+      ...surroundingsOf(clock),
       onTrouble(trouble) {
         troubles.push(trouble);
         failures.report(trouble);
