@@ -180,7 +180,9 @@ function deactivate(facts: StepFacts): StepResult {
   if (object.annotations.isScaleInPaused) {
     return { ...INACTIVE_RESULT, reason: "Paused", message: "scale-in is paused by annotation" };
   }
-  const lastActiveAt = facts.before.lastActiveAt ?? (input.kedaDeactivation ? null : toWholeSeconds(input.now));
+  // KEDA knows since when the object was active, and podfit does not take that over.
+  const isUnknown = input.kedaDeactivation === true && input.object.adoption === null;
+  const lastActiveAt = facts.before.lastActiveAt ?? (isUnknown ? null : toWholeSeconds(input.now));
   const cooledAt = computeCooldownEnd(lastActiveAt, facts);
   const waiting = { ...INACTIVE_RESULT, active: COOLING_DOWN, lastActiveAt, reason: "ScalerCooldown" } as const;
   if (cooledAt > input.now) {

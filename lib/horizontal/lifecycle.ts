@@ -194,7 +194,10 @@ export function applyBlocker(before: ReplicasState, obstacle: Blocker, input: Re
   const isNews = blocked.Ready?.message !== before.conditions.Ready?.message;
   const fault = obstacle.kind === "check" && isNews ? obstacle.fault : undefined;
   const notices = fault === undefined ? [] : [{ name: "ScaledObjectCheckFailed", message: fault } as const];
-  return leaveReplicas({ ...before, conditions, isScaleInPending: false }, notices);
+  // While KEDA scales, podfit does not see how long the object is active.
+  const isKedas = obstacle.kind === "check" && obstacle.reason === "KEDAIsScaling";
+  const lastActiveAt = isKedas ? null : before.lastActiveAt;
+  return leaveReplicas({ ...before, lastActiveAt, conditions, isScaleInPending: false }, notices);
 }
 
 function toBlockedConditions(obstacle: Blocker, { object }: ReplicasInput): Conditions {

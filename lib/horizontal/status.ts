@@ -240,14 +240,13 @@ export function seedReplicasState(status: unknown, wallAheadMs = 0): ReplicasSta
 
 /**
  * Returns the state that podfit's own conditions describe. KEDA's fields say what KEDA did before the pause: with its
- * lastActiveTime, a target would go to zero at once. It counts as active at `now`, epoch ms. Clauses: M7.
+ * lastActiveTime, a target would go to zero at once. Clauses: M7.
  */
-export function seedAdoptedState(status: unknown, now: number): ReplicasState {
+export function seedAdoptedState(status: unknown): ReplicasState {
   const known = parseConditions(status, OWN_CONDITION_TYPES);
   const { PodfitScaling: Ready, PodfitActive: Active, PodfitFallback: Fallback } = known;
   return {
     ...NEW_REPLICAS_STATE,
-    lastActiveAt: toWholeSeconds(now),
     isActive: findActive(Active),
     conditions: { ...(Ready && { Ready }), ...(Active && { Active }), ...(Fallback && { Fallback }) },
   };

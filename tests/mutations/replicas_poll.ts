@@ -183,7 +183,7 @@ export const REPLICAS_POLL: Mutations = {
     {
       breaks: "goes to zero at once where no time of activity is known",
       in: "deactivate",
-      find: "input.kedaDeactivation ? null : toWholeSeconds(input.now)",
+      find: "isUnknown ? null : toWholeSeconds(input.now)",
       replace: "null",
       test:
         "an object that was never active counts as active when it is first found inactive, for a whole cooldown (R58)",

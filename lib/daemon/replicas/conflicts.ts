@@ -194,6 +194,8 @@ export function createSetFinalizer(
       onAnswer(facts, null);
       return true;
     } catch (error) {
+      // The object is gone once its last finalizer is, which ends the controller before the answer arrives.
+      if (signal.aborted) return false;
       // Another writer has changed the object: the controller reads its next version.
       if (!(error instanceof ApiError) || error.code !== 409) onAnswer(facts, error);
       return false;

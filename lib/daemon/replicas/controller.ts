@@ -172,7 +172,7 @@ export class ScaledObjectController {
     this.#watched = facts;
     this.#replicasState = facts.adoption === null
       ? seedReplicasState(facts.status, computeWallAheadMs(parts.clock))
-      : seedAdoptedState(facts.status, parts.clock.steady());
+      : seedAdoptedState(facts.status);
     this.#earlyCheck = new EarlyScalingCheck({
       clock: parts.clock,
       computeUsage: parts.computeUsage,
@@ -523,7 +523,7 @@ export class ScaledObjectController {
 
   /** Returns whether the replicas are restored, or cannot be. */
   async #restore(facts: ScaledObjectFacts, startedMs: number, signal: AbortSignal): Promise<boolean> {
-    const { clock, onUnrestored } = this.#parts;
+    const { clock, dryRun, onUnrestored } = this.#parts;
     const isTimedOut = () => clock.monotonic() - startedMs >= MAX_RESTORE_MS;
     const isRestoring = this.#replicasState.originalReplicas !== null;
     const object = isRestoring ? findRestored(facts) : null;
@@ -534,7 +534,7 @@ export class ScaledObjectController {
     const { write } = this.#decide({ kind: "deleted", scale }, { now: clock.steady() });
     const refusal = isUnread ? "the target's scale cannot be read" : findRefusal(checked);
     if (refusal !== null) {
-      onUnrestored(facts, refusal);
+      if (!dryRun) onUnrestored(facts, refusal);
       return true;
     }
     const answer = object === null ? null : await this.#write(write, object, signal);

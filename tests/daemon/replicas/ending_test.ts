@@ -117,3 +117,32 @@ Deno.test("an object that restores nothing does not wait for its target at its e
   await run.advance(330);
   assertEquals(run.podfit.log.filter(({ level }) => level === "ERROR"), []);
 });
+
+Deno.test("a dry run neither restores replicas nor says that it cannot (R57)", async () => {
+  const object = scaledObject("web", [workloadTrigger("app=none")], {
+    spec: { minReplicaCount: 5, advanced: { restoreToOriginalReplicaCount: true } },
+  });
+  await using run = await ReplicasRun.start([
+    deployment("web", { containers: [{ requests: { cpu: "100m" } }], replicas: 3 }),
+    { ...object, metadata: { ...object.metadata, finalizers: ["finalizer.keda.sh"] } },
+  ], { dryRun: true });
+  await run.advance(30);
+  run.cluster.cluster.api.faults.add({ method: "GET", path: /\/scale$/, effect: { kind: "refuse", code: 403 } });
+  await run.cluster.delete("scaledobjects/web");
+  await run.advance(60);
+  assertEquals([await isGone(run), run.podfit.log.filter(({ level }) => level === "ERROR")], [false, []]);
+});
+
+Deno.test("an object that is gone before its last PATCH is answered is no failure (R57)", async () => {
+  await using run = await start();
+  const { process } = run.podfit;
+  process.onSend = ({ method, url }) => {
+    process.isCut = method === "PATCH" && /scaledobjects\/web\?/.test(url);
+  };
+  await run.cluster.delete("scaledobjects/web");
+  await run.advance(5);
+  assertEquals(await isGone(run), false);
+  await run.cluster.patch("scaledobjects/web", { metadata: { finalizers: [] } });
+  await run.advance(30);
+  assertEquals([await isGone(run), run.podfit.log.filter(({ level }) => level === "ERROR")], [true, []]);
+});

@@ -434,3 +434,38 @@ Deno.test("in mode all KEDA's HPA blocks the object, and nobody asks KEDA for va
   assertStringIncludes(await run.message("web"), "stop KEDA");
   assertEquals([keda.asked, await run.condition("web", "PodfitScaling")], [[], "-"]);
 });
+
+Deno.test("an adopted object goes to zero one cooldown after podfit took it over, not sooner (M7, R58)", async (t) => {
+  const spec = { minReplicaCount: 0, cooldownPeriod: 300, pollingInterval: 30 };
+  for (const kedaDeactivation of [false, true]) {
+    for (const selectedForSeconds of [30, 900]) {
+      await t.step(`selected for ${selectedForSeconds} s, keda-deactivation ${kedaDeactivation}`, async () => {
+        const keda = new Keda();
+        keda.values.set("s0-kafka-orders", "0");
+        await using run = await start(keda, { spec, settings: { isNextToKeda: true, kedaDeactivation } });
+        await run.advance(selectedForSeconds);
+        await adopt(run);
+        await run.advance(280);
+        assertEquals(await run.replicas(), 3);
+        await run.advance(40);
+        assertEquals(await run.replicas(), 0);
+      });
+    }
+  }
+  await t.step("after KEDA had it again", async () => {
+    const keda = new Keda();
+    await using run = await start(keda, { spec });
+    await adopt(run);
+    await run.advance(100);
+    await annotate(run, { [KEDAS_PAUSE]: null });
+    await makeHpa(run);
+    await run.advance(900);
+    keda.values.set("s0-kafka-orders", "0");
+    await annotate(run, { [KEDAS_PAUSE]: "true" });
+    await run.cluster.delete("horizontalpodautoscalers/keda-hpa-web");
+    await run.advance(280);
+    assertEquals(await run.replicas() > 0, true);
+    await run.advance(60);
+    assertEquals(await run.replicas(), 0);
+  });
+});
