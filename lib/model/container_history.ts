@@ -72,7 +72,7 @@ export function isProcessKill({ id }: Ending): boolean {
 }
 
 /** Returns whether it is the kill of a process of that instance. */
-export function isProcessKillOf({ id }: Ending, instance: string): boolean {
+export function isProcessKillOf({ id }: Pick<Ending, "id">, instance: string): boolean {
   return id.startsWith(`${instance}#`);
 }
 

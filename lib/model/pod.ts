@@ -67,6 +67,8 @@ export interface PodFacts {
   readonly memoryLimitBytes: number | null;
   /** Who resized the pod, and when, from metadata.managedFields. */
   readonly resizes: readonly ResizeEntry[];
+  /** In mode recommend, where podfit has resized nothing: those of the pod. Else absent. */
+  readonly realResizes?: readonly ResizeEntry[];
 }
 
 /** The condition Ready of a pod. */

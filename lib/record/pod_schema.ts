@@ -276,6 +276,12 @@ const limits = v.strictObject({
 
 const condition = v.strictObject({ reason: text, message: text, since: numberOrNull });
 
+const resizes = v.array(v.strictObject({
+  manager: text,
+  at: number,
+  owned: v.array(v.strictObject({ container: text, sides: v.array(side) })),
+}));
+
 const pod = v.strictObject({
   uid: text,
   namespace: text,
@@ -318,11 +324,8 @@ const pod = v.strictObject({
     terminations: v.array(v.strictObject({ id: text, reason: text, exitCode: number, finishedAt: number })),
   })),
   memoryLimitBytes: numberOrNull,
-  resizes: v.array(v.strictObject({
-    manager: text,
-    at: number,
-    owned: v.array(v.strictObject({ container: text, sides: v.array(side) })),
-  })),
+  resizes,
+  realResizes: v.exactOptional(resizes),
 });
 
 const usage = v.strictObject({

@@ -160,7 +160,8 @@ function addKilledProcess(
   const { pod, now, wallAheadMs = 0, memoryPressure = false } = input;
   const container = findContainer(pod, name);
   const id = toProcessKillId(anchor.instance, anchor.oomKills ?? 0);
-  const isKnown = before.endings.some((one) => one.id === id || one.id === anchor.instance);
+  // The kill that ends the container is counted in its cgroup, too.
+  const isKnown = before.endings.some((one) => one.id === id || (one.id === anchor.instance && isKill(one)));
   if (container === null || isKnown) return before;
   const usageBytes = sample.workingSetBytes;
   const context = { pod, container, now, wallAheadMs, lastAt, usageBytes, memoryPressure };
@@ -258,7 +259,7 @@ function findEarlierOomResponse(added: readonly Ending[], { pod, container }: En
   const kill = added.findLast(({ kind }) => kind === "oom");
   if (kill === undefined) return null;
   const finishedAt = container.terminations.find(({ id }) => id === kill.id)?.finishedAt ?? kill.at;
-  const isFollowed = pod.resizes.some(({ manager, at }) =>
+  const isFollowed = (pod.realResizes ?? pod.resizes).some(({ manager, at }) =>
     at > finishedAt && (manager === `podfit.${container.name}` || !manager.startsWith("podfit."))
   );
   return isFollowed ? { kill: kill.id, instance: null, resends: 0 } : null;

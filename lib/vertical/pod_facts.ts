@@ -24,7 +24,7 @@ import {
   STATE_VERSION,
 } from "../model/state.ts";
 import { listOwnedFields } from "../units/managed_fields.ts";
-import { isSameSize } from "../units/resources.ts";
+import { isSameSize, RESOURCE_FIELDS, type Resources } from "../units/resources.ts";
 import { type EndingsState, nextEndings, NOT_ENDED } from "./oom.ts";
 import { nextView } from "./streaks.ts";
 
@@ -43,8 +43,7 @@ export function nextAfterPodChange(state: PodState, input: SizeInput): PodState 
     const { generation } = state;
     const before = findContainerState(state, name);
     const ended = computeEndings(state, container, input);
-    const isSent = input.inFlight || state.unconfirmed.some((one) => one.container === name);
-    containers[name] = nextContainer(before, { ...bounds, pod, container, generation, ended, isSent });
+    containers[name] = nextContainer(before, { ...bounds, pod, container, generation, ended });
   }
   const views: Record<string, AutoscalerView> = {};
   for (const autoscaler of contenders) {
@@ -91,7 +90,6 @@ export function adoptContainer(
     container,
     generation: state.generation,
     ended: { endings, reflex: past.reflex ?? ended.reflex, killFloor },
-    isSent: false,
   });
 }
 
@@ -164,8 +162,6 @@ interface NextContainerContext extends TimeBounds {
   readonly generation: number;
   /** How the container's instances have ended. */
   readonly ended: EndingsState;
-  /** podfit has sent a request, and does not know the answer. */
-  readonly isSent: boolean;
 }
 
 /** managedFields times are whole seconds, cut off: the resize happened up to this much later, ms. */
@@ -173,7 +169,7 @@ const ENTRY_RESOLUTION_MS = 999;
 
 /** Returns the container's next state; `before` is undefined for a new container. */
 function nextContainer(before: ContainerState | undefined, context: NextContainerContext): ContainerState {
-  const { pod, container, now, wallAheadMs, ended, isSent } = context;
+  const { pod, container, now, wallAheadMs, ended } = context;
   const entryAt = findResizeEntryAt(pod, container.name);
   const actual = getActualSize(container);
   if (before === undefined) {
@@ -199,8 +195,9 @@ function nextContainer(before: ContainerState | undefined, context: NextContaine
   }
   const isRestarted = hasRestarted(before, container);
   const resizedAt = nextResizedAt(before, entryAt, context);
-  // The direction of podfit's own resize is known once its answer is.
-  const isRaised = resizedAt !== before.resizedAt && !(isSent && isOwnEntry(pod, container.name, entryAt));
+  // A resize of others counts as a scale-up, whatever its direction. podfit's own answer may never arrive.
+  const isRaised = resizedAt !== before.resizedAt &&
+    (isAnyLarger(container.spec, before.actual) || !isOwnEntry(pod, container.name, entryAt));
   return {
     ...before,
     instance: container.instance ?? before.instance,
@@ -274,6 +271,10 @@ function findResizeEntryAt(pod: PodFacts, container: string): number | null {
 
 function isOwnEntry({ resizes }: PodFacts, container: string, entryAt: number | null): boolean {
   return resizes.some(({ manager, at }) => at === entryAt && manager === `podfit.${container}`);
+}
+
+function isAnyLarger(size: Resources, before: Resources): boolean {
+  return RESOURCE_FIELDS.some((key) => (size[key] ?? 0) > (before[key] ?? Infinity));
 }
 
 function hasRestarted(before: ContainerState, container: ContainerFacts): boolean {

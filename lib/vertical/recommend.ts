@@ -225,6 +225,7 @@ function toRecommendedPod(pod: PodFacts, { sizes, generation }: RecommendedState
         : toResized(container, findRecommendedSize(sizes, container.name) ?? container.spec)
     ),
     resizes: [],
+    realResizes: pod.resizes,
     // It belongs to the cgroup of the real pod.
     memoryLimitBytes: null,
   };

@@ -25,7 +25,7 @@ import {
   type Streak,
 } from "../model/state.ts";
 import { isSameSize, type ResourceField, type Resources } from "../units/resources.ts";
-import { findNearLimit, nextAtLimitCounts } from "./pressure.ts";
+import { findNearLimit, isNearLimit, nextAtLimitCounts } from "./pressure.ts";
 import {
   fillsLimit,
   findAloneSince,
@@ -157,8 +157,10 @@ export function nextStreaks(
     const isSaturated = rule.resource === "cpu"
       ? sample.isSaturated
       : answersKills && rule.key === "memory.limits" && findNearLimit(sample, { actual, real }) !== null;
-    // A container that waits for memory cannot use more, so it may never reach the threshold.
-    const isStalled = isSaturated && rule.resource === "memory" && sample.isMemoryStalled === true;
+    // A container that waits for memory cannot use more, so it may never reach the threshold. In mode recommend it waits
+    // at the limit in force, and the recommended one may be large enough.
+    const isStalled = isSaturated && rule.resource === "memory" && sample.isMemoryStalled === true &&
+      isNearLimit(usage, baseline, true);
     const direction = isStalled ? "up" : compareWithThresholds(rule, usage, baseline, low);
     // Throttled usage does not show that less would be enough.
     if (direction === null || isSaturated && direction === "down") continue;

@@ -66,18 +66,18 @@ export const EVIDENCE: Mutations = {
   ],
   L3: [
     {
-      breaks: "takes its own down for an up, until the answer comes",
-      in: "nextAfterPodChange",
-      find: "input.inFlight || ",
-      replace: "",
+      breaks: "takes its own down for an up",
+      in: "nextContainer",
+      find: "!isOwnEntry(pod, container.name, entryAt)",
+      replace: "true",
       test: "decideSize() lets no up wait for its own down that the pod shows before its answer has come (L3)",
     },
     {
-      breaks: "takes its own down for an up if the answer was lost",
-      in: "nextAfterPodChange",
-      find: " || state.unconfirmed.some((one) => one.container === name)",
+      breaks: "takes its own up for none if the answer was lost",
+      in: "nextContainer",
+      find: "isAnyLarger(container.spec, before.actual) || ",
       replace: "",
-      test: "decideSize() lets no up wait for its own down that the pod shows after its answer was lost (L3)",
+      test: "decideSize() lets an up wait for its own up whose answer was lost, though a webhook changed the size (L3)",
     },
     {
       breaks: "lets an up wait for a down",

@@ -107,3 +107,20 @@ Deno.test("decideSize() lets an up wait for a resize by somebody else, which tel
   const up = wait(told, 200);
   assert(up >= 2 * MINUTE - 5 * SECOND, `${up}`);
 });
+
+Deno.test("decideSize() lets an up wait for its own up whose answer was lost, though a webhook changed the size (L3)", () => {
+  const told = story({ cooldownMs: 10 * MINUTE }, { cooldownMs: 10 * MINUTE });
+  told.answer = { kind: "unconfirmed", message: "timeout" };
+  told.use({ cpu: 90 });
+  const { to, changes } = told.pollToRequest();
+  const spec = { ...to, "cpu.requests": (to["cpu.requests"] ?? 0) - 10 };
+  told.wait(SECOND).change({
+    generation: 2,
+    observedGeneration: 2,
+    containers: told.pod.containers.map((one) => ({ ...one, spec, reported: spec })),
+    resizes: [resizeEntry("podfit.main", told.now, { main: changes })],
+  });
+  told.use({ cpu: 139 });
+  for (let polls = 0; polls < 40; polls++) told.poll();
+  assertEquals([told.requests.length, told.reason()], [1, "Cooldown"]);
+});

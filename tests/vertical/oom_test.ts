@@ -395,6 +395,30 @@ Deno.test("decideSize() takes a kill that the cgroup and then the pod's status s
   assertEquals(story.state.containers["main"]?.reflex?.kill, id);
 });
 
+Deno.test("a kill without an answer is told once, though its sample comes before the pod's status (L13)", () => {
+  const story = newStory({ sides: [side("memory.limits")], oom: "ignore" });
+  for (const oomKills of [0, 0, 1]) pollKilled(story, oomKills);
+  const terminations = [{
+    id: story.pod.containers[0]?.instance ?? "",
+    reason: "OOMKilled",
+    exitCode: 137,
+    finishedAt: story.now,
+  }];
+  story.changeContainer({ terminations });
+  for (let polls = 0; polls < 100; polls++) pollKilled(story, 1);
+  assertEquals(story.notices.filter(({ name }) => name === "OOMKilled").length, 1);
+});
+
+Deno.test("decideSize() answers the kill of a process that made its container end, whatever is seen first (L13)", () => {
+  const story = newStory({ sides: [side("memory.limits")] });
+  for (const oomKills of [0, 0]) pollKilled(story, oomKills);
+  const id = story.pod.containers[0]?.instance ?? "";
+  const end = { id, reason: "Error", exitCode: 1, finishedAt: story.now };
+  story.changeContainer({ runningAt: null, ready: false, terminations: [end] });
+  pollKilled(story, 1);
+  assertEquals(story.state.containers["main"]?.endings.map(({ kind }) => kind), ["crash", "oom"]);
+});
+
 Deno.test("decideSize() takes a process killed before the container itself was killed for another kill (L13)", () => {
   const story = newStory({ sides: [side("memory.limits")] });
   for (const oomKills of [0, 0, 1]) pollKilled(story, oomKills);

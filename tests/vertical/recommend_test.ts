@@ -7,7 +7,21 @@ import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import { explainSize } from "../../lib/vertical/explain.ts";
 import { findRecommendedSize } from "../../lib/vertical/recommend.ts";
 import { parseState } from "../../lib/record/parse.ts";
-import { container, input, MI, MINUTE, pod, point, policy, SECOND, side, SIZE, usage } from "../support/builders.ts";
+import {
+  container,
+  input,
+  MI,
+  MINUTE,
+  pod,
+  point,
+  policy,
+  resizeEntry,
+  SECOND,
+  side,
+  SIZE,
+  START,
+  usage,
+} from "../support/builders.ts";
 import { Story, type StoryOptions } from "../support/story.ts";
 
 const RECOMMEND = policy({ mode: "recommend", cooldownMs: 30 * SECOND });
@@ -320,4 +334,39 @@ Deno.test("decideSize() counts an implausible point once, whether autoscalers of
     return story.observe(usage([{ ...point, at: story.now, workingSetBytes: NaN }])).implausible;
   });
   assertEquals(counts, [1, 1, 1]);
+});
+
+Deno.test("decideSize() in mode recommend takes a kill before its start that a resize has followed for an answered one (L10, L51)", () => {
+  const finishedAt = START - 2 * MINUTE;
+  const killed = container({
+    spec: { ...SIZE, "memory.limits": 512 * MI },
+    instance: "containerd://2",
+    runningAt: finishedAt + SECOND,
+    terminations: [{ id: "containerd://1", reason: "OOMKilled", exitCode: 137, finishedAt }],
+  });
+  const resizes = [resizeEntry("podfit.main", finishedAt + 2 * SECOND, { main: ["memory.limits"] })];
+  const story = start({
+    pod: pod({ containers: [killed], resizes }),
+    contenders: [recommending({ sides: [side("memory.limits")], oom: "raise", cooldownMs: MINUTE })],
+    load: { cpu: 60, memory: 250 * MI },
+  });
+  for (let poll = 0; poll < 10; poll++) story.poll();
+  assertEquals(wouldBe(story)?.["memory.limits"] ?? 512 * MI, 512 * MI, "they are the answer");
+  assertEquals(story.state.shadow?.state.containers["main"]?.killFloor?.bytes, 512 * MI);
+});
+
+Deno.test("decideSize() in mode recommend goes on to recommend less CPU while memory stalls at the limit in force (L15, L51)", () => {
+  const sides = [
+    side("memory.limits", { up: { targetUtilizationPercent: 60 }, cooldownMs: 30 * SECOND }),
+    side("cpu.requests", { cooldownMs: 30 * SECOND }),
+  ];
+  const spec = { "cpu.requests": 1000, "cpu.limits": null, "memory.requests": 10 * MI, "memory.limits": 100 * MI };
+  const story = start({
+    pod: pod({ containers: [container({ spec })] }),
+    contenders: [recommending({ sides, oom: "raise" })],
+    load: { cpu: 20, memory: 92 * MI, stall: 30 },
+  });
+  for (let poll = 0; poll < 200; poll++) story.poll();
+  const { "cpu.requests": cpu = null, "memory.limits": memory = null } = wouldBe(story) ?? {};
+  assertEquals([cpu, memory], [34, 154 * MI]);
 });

@@ -5,7 +5,14 @@
  * was published.
  */
 import { findBaseline } from "../../model/autoscaler.ts";
-import { isKill, KILL_MS, NO_REFUSALS, type Refusals } from "../../model/container_history.ts";
+import {
+  type Ending,
+  isKill,
+  isProcessKillOf,
+  KILL_MS,
+  NO_REFUSALS,
+  type Refusals,
+} from "../../model/container_history.ts";
 import type { ContainerCase, ContainerDecision, SizeInput } from "../../model/decision.ts";
 import { listRestartingFields } from "../../model/disruption.ts";
 import { findContainer, getActualSize } from "../../model/pod.ts";
@@ -206,12 +213,16 @@ function reportRestartRequired(
 function reportOomKill(it: ContainerCase, draft: NoticeDraft): void {
   const { autoscaler, container, containerState: { endings, reflex }, input: { now, pod } } = it;
   if (endings.length === 0) return;
-  const [reportedAt, reportedId] = draft.findReported(autoscaler.key)?.kill?.split(" ") ?? [];
+  const [reportedAt, reportedId = ""] = draft.findReported(autoscaler.key)?.kill?.split(" ") ?? [];
   if (reportedAt !== undefined && Math.abs(now - Number(reportedAt)) < KILL_MS) return;
+  // A kill that a sample showed first has got the id of the container's termination since.
+  const isRenamed = !endings.some(({ id }) => id === reportedId);
+  const isReported = ({ id, at }: Ending) =>
+    id === reportedId || (isRenamed && isProcessKillOf({ id: reportedId }, id) && at <= Number(reportedAt));
   // Kills that were not reported in between may be older by now.
   const verdict = findOomVerdict(it, reportedAt === undefined ? KILL_MS : 2 * KILL_MS);
-  if (verdict?.kind !== "unanswered" || verdict.kill.id === reportedId) return;
-  const before = endings.findLastIndex(({ id }) => id === reportedId || id === reflex?.kill);
+  if (verdict?.kind !== "unanswered" || isReported(verdict.kill)) return;
+  const before = endings.findLastIndex((one) => isReported(one) || one.id === reflex?.kill);
   const count = endings.slice(before + 1).filter(isKill).length;
   const subject = { autoscaler: autoscaler.uid, container: container.name, pod: pod.name };
   const killed = { why: verdict.why, limitBytes: verdict.kill.limitBytes, count };
