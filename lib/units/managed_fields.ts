@@ -31,21 +31,37 @@ export function listOwnedFields(owned: readonly OwnedFields[], container: string
 }
 
 /**
- * Returns the resize entries in the order of the list. Accepts any value, leaves out malformed entries, never throws.
+ * Returns the resize entries in the order of the list. Accepts any value, leaves out malformed entries and those beyond
+ * MAX_ENTRIES, never throws.
  * The server removes a manager's entry when others have changed all of its fields, so a missing entry does not prove
  * that it never resized.
  */
 export function parseResizeEntries(managedFields: unknown): readonly ResizeEntry[] {
   if (!Array.isArray(managedFields)) return NONE;
   const entries: ResizeEntry[] = [];
+  let ownedCount = 0;
   for (const entry of managedFields) {
+    if (entries.length === MAX_ENTRIES) break;
     if (!isRecord(entry) || entry.subresource !== "resize" || typeof entry.manager !== "string") continue;
     const at = parseTime(entry.time);
-    if (at !== null) entries.push({ manager: entry.manager, at, owned: parseOwnedFields(entry.fieldsV1) });
+    if (at === null) continue;
+    const owned = parseOwnedFields(entry.fieldsV1).slice(0, MAX_OWNED - ownedCount);
+    ownedCount += owned.length;
+    entries.push({ manager: entry.manager, at, owned });
   }
   // Without the room that push() leaves for 16 more: each resized pod has such lists.
   return entries.length === 0 ? NONE : entries.slice();
 }
+
+/**
+ * Whoever writes a pod may invent entries, which would be kept with it. A real pod has at most 11 of one operation, with
+ * the containers that it has.
+ * https://github.com/kubernetes/apimachinery/blob/master/pkg/util/managedfields/internal/capmanagers.go
+ */
+const MAX_ENTRIES = 128;
+
+/** The containers of all entries of a pod. */
+const MAX_OWNED = 501;
 
 /** Shared: most pods were never resized. */
 const NONE: readonly ResizeEntry[] = Object.freeze([]);

@@ -85,6 +85,28 @@ Deno.test("createDaemon() keeps to limit ranges as soon as the right is there (L
   assert(run.log.some(({ reason }) => reason === "LimitRange"));
 });
 
+Deno.test("createDaemon() says each time that the right to watch a kind is taken, though the kind never changes (L32)", async () => {
+  await using run = busy();
+  let isForbidden = true;
+  run.api.intercept = ({ path, query }) => {
+    if (!path.endsWith("/limitranges")) return null;
+    if (isForbidden) return refuse(403, { message: "no" });
+    // No event and no bookmark, as from an API server for a kind that has not changed since its start.
+    return query["watch"] === undefined ? null : new Response(new ReadableStream());
+  };
+  for (const forbidden of [true, false, true, false]) {
+    isForbidden = forbidden;
+    await run.advance(180);
+  }
+  const said = run.log.filter(({ resource, message }) => resource === "limitranges" && /atched,/.test(String(message)));
+  assertEquals(said.map(({ message }) => String(message).split(",")[0]), [
+    "Not watched",
+    "Watched",
+    "Not watched",
+    "Watched",
+  ]);
+});
+
 Deno.test("createDaemon() lists limit ranges again after the right to watch them was taken and given back (L32)", async () => {
   await using run = busy();
   const range = { apiVersion: "v1", kind: "LimitRange", metadata: { name: "r", namespace: "shop", uid: "uid-r" } };

@@ -118,6 +118,14 @@ Deno.test("parseResizeEntries() never throws", () => {
   }));
 });
 
+Deno.test("parseResizeEntries() keeps 128 entries and 501 owned containers of invented ones (C42)", () => {
+  const limits = { "f:resources": { "f:limits": { "f:cpu": {} } } };
+  const names = Array.from({ length: 20_000 }, (_, index) => [`k:{"name":"c${index}"}`, limits]);
+  const invented = { ...ENTRY, fieldsV1: { "f:spec": { "f:containers": Object.fromEntries(names) } } };
+  const entries = parseResizeEntries(Array.from({ length: 200 }, () => invented));
+  assertEquals([entries.length, entries.reduce((sum, { owned }) => sum + owned.length, 0)], [128, 501]);
+});
+
 Deno.test("parseResizeEntries() gets through hostile names and times at once", () => {
   const key = `k:{"name":"${"a".repeat(1e6)}`;
   const fieldsV1 = { "f:spec": { "f:containers": { [key]: {} } } };

@@ -102,10 +102,18 @@ export class Watches {
         if (slice.isOver) await slice.wait();
       }
     };
-    const onCurrent = () => {
+    const recordRight = () => {
       if (isForbidden) log.info("Watched, because the right is there now", { resource, path });
       isForbidden = false;
+    };
+    const onCurrent = () => {
+      recordRight();
       recordSync();
+    };
+    // A kind without changes gets no bookmark, but its watch was accepted.
+    const onQuiet = () => {
+      recordRight();
+      log.debug("The watch has received nothing since it began, listing again", { resource, path });
     };
     const onError = async (error: Error, failures: number) => {
       if (source.isOptional === true && isRightMissing(error)) {
@@ -146,7 +154,7 @@ export class Watches {
         },
       }),
       onCurrent,
-      onQuiet: () => log.debug("The watch has received nothing since it began, listing again", { resource, path }),
+      onQuiet,
       onError,
     });
     for await (const event of events) {
