@@ -154,6 +154,20 @@ export const NEXT_TO_KEDA: Mutations = {
       test: "KEDA's finalizer stays, and podfit neither restores nor reports the end of the object (M7)",
     },
     {
+      breaks: "lets an adopted object go to zero at once by KEDA's rule",
+      in: "deactivate",
+      find: " && input.object.adoption === null",
+      replace: "",
+      test: "an adopted object goes to zero one cooldown after podfit took it over, not sooner (M7, R58)",
+    },
+    {
+      breaks: "keeps the time of activity from before KEDA had the object",
+      in: "applyBlocker",
+      find: "isKedas ? null : before.lastActiveAt",
+      replace: "before.lastActiveAt",
+      test: "an adopted object goes to zero one cooldown after podfit took it over, not sooner (M7, R58)",
+    },
+    {
       breaks: "goes by KEDA's lastActiveTime",
       in: "seedAdoptedState",
       find: "...NEW_REPLICAS_STATE,",
