@@ -80,12 +80,24 @@ function checkLength({ source, load: { seconds } }: SourcedLoad): void {
  * and that changes nothing is a slip. Records and Prometheus may have further containers and pods.
  */
 export function takeUsed(named: readonly SourcedLoad[], containers: readonly string[]): readonly SourcedLoad[] {
-  const used = new Set(containers.flatMap((one) => findNamed(named, one) ?? []));
-  for (const { source } of named) {
-    if (named.some((one) => one.source === source && used.has(one))) continue;
+  const used = selectUsed(named, containers);
+  const [source] = listUnused(named, used);
+  if (source !== undefined) {
     throw new StartError(`Cannot use load "${source}": ${explainUnused(named, { source, containers })}`);
   }
+  return used;
+}
+
+/** Returns the loads that these containers use. */
+export function selectUsed(named: readonly SourcedLoad[], containers: readonly string[]): readonly SourcedLoad[] {
+  const used = new Set(containers.flatMap((one) => findNamed(named, one) ?? []));
   return named.filter((one) => used.has(one));
+}
+
+/** Returns the sources that have none of the used loads. */
+export function listUnused(named: readonly SourcedLoad[], used: readonly SourcedLoad[]): readonly string[] {
+  const sources = new Set(used.map(({ source }) => source));
+  return [...new Set(named.map(({ source }) => source))].filter((one) => !sources.has(one));
 }
 
 function explainUnused(

@@ -3,6 +3,8 @@
  *
  * The result is a table, JSON or an HTML report. Several policies are compared figure by figure.
  */
+import { parsePod } from "../../daemon/cluster/parse_pod.ts";
+import type { PodFacts } from "../../model/pod.ts";
 import { listResourceTriggers, type ScaledObjectFacts } from "../../model/scaled_object.ts";
 import type { NamedLoad } from "../../simulate/load.ts";
 import { simulate as runSimulation, type Simulation } from "../../simulate/simulate.ts";
@@ -12,9 +14,12 @@ import {
   describeOtherPods,
   findUnknown,
   listUnknown,
+  listUnused,
   openPrometheus,
   readLoads,
   selectLoads,
+  selectUsed,
+  type SourcedLoad,
   takeUsed,
   type UnknownResources,
   withoutUnknown,
@@ -67,8 +72,8 @@ async function simulateObjects(options: SimulateOptions, { given, others }: Pars
     percentOfCores: options.percentOfCores,
     noise: options.hasNoise ? options.seed : null,
   });
-  const containers = subjects.flatMap(({ pod }) => pod.containers.filter(({ kind }) => kind !== "init"));
-  const named = takeUsed(read, containers.map(({ name }) => name));
+  const known = takeUsed(read, given.workloads.flatMap(({ pod }) => listContainers(parsePod(pod))));
+  const named = takeSimulated(known, subjects);
   for (const line of describeOtherPods(read, named)) writeError(line);
   const seconds = toSeconds(options, named);
   using progress = openProgressLine();
@@ -118,6 +123,26 @@ function findSubjects(objects: ManifestObjects): readonly Subject[] {
 /** By the names of its files, without folders. */
 function toPolicyName(paths: readonly string[]): string {
   return paths.map((path) => path.replace(/^.*\/(?=.)/, "")).join(" ");
+}
+
+function listContainers({ containers }: PodFacts): readonly string[] {
+  return containers.filter(({ kind }) => kind !== "init").map(({ name }) => name);
+}
+
+/** Says which loads are left out. Throws a StartError where none is left. */
+function takeSimulated(known: readonly SourcedLoad[], subjects: readonly Subject[]): readonly SourcedLoad[] {
+  const containers = subjects.flatMap(({ pod }) => listContainers(pod));
+  const named = selectUsed(known, containers);
+  if (named.length === 0) {
+    const titles = subjects.map(({ title }) => title).join(", ");
+    throw new StartError(
+      `Cannot simulate ${titles}: each load is of another workload; add a load of ${containers.join(", ")}`,
+    );
+  }
+  for (const source of listUnused(known, named)) {
+    writeError(`Load "${source}" is left out: no PodResourceAutoscaler in the files resizes a workload that uses it`);
+  }
+  return named;
 }
 
 function toSeconds({ hours }: SimulateOptions, loads: readonly NamedLoad[]): number {

@@ -173,6 +173,31 @@ Deno.test("podfit simulate says what is missing", async () => {
   }
 });
 
+Deno.test("podfit simulate leaves out the load of a workload without an autoscaler, and says so", async () => {
+  const db = DEPLOYMENT.replace("name: web", "name: db").replace("name: app", "name: pg");
+  const files = {
+    "all.yaml": `${DEPLOYMENT}---\n${db}---\n${BALANCED}`,
+    "step.csv": STEP,
+    "long.csv": "seconds,millicores\n0,150\n7200,150\n",
+  };
+  const simulate = (...loads: readonly string[]) =>
+    podfit(files, ["-f", "all.yaml", ...loads.flatMap((one) => ["--load", one])]);
+  const { code, stdout, stderr } = await simulate("app=step.csv", "pg=long.csv");
+  assertEquals([code, stderr], [
+    0,
+    'podfit: Load "pg=long.csv" is left out: no PodResourceAutoscaler in the files resizes a workload that uses it\n',
+  ]);
+  assert(stdout.startsWith("Deployment web, container app, 1 h\n"), stdout);
+  const cases: readonly (readonly [string, string])[] = [
+    ["p=long.csv", 'Cannot use load "p=long.csv": it is of container p, and the files have app, pg; correct the name'],
+    ["pg=long.csv", "Cannot simulate Deployment web: each load is of another workload; add a load of app"],
+  ];
+  for (const [load, text] of cases) {
+    const refused = await simulate(load);
+    assertEquals([refused.code, refused.stdout, refused.stderr], [2, "", `podfit: ${text}\n`]);
+  }
+});
+
 interface Ran {
   readonly code: number;
   readonly stdout: string;
