@@ -84,7 +84,7 @@ export const LINT_RULES = {
   },
   "short-memory": {
     level: "advice",
-    meaning: "The window of a memory limit is shorter than the 24h of each profile.",
+    meaning: "A memory limit inherits a window that is shorter than the 24h of each profile.",
   },
   "narrow-band": { level: "advice", meaning: "A threshold is within 5 % of the target." },
   "swings": { level: "advice", meaning: "A scale-up ends where a scale-down begins." },

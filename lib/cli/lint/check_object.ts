@@ -114,7 +114,7 @@ function checkManifest(manifest: Manifest): CheckedManifest {
 function parse(manifest: Manifest): CheckedManifest {
   const parsed = parseAutoscaler(manifest);
   if (!parsed.ok) return { problems: parsed.problems, warnings: [] };
-  return { problems: [], warnings: parsed.warnings, advice: advise(parsed.autoscaler) };
+  return { problems: [], warnings: parsed.warnings, advice: advise(parsed.autoscaler, manifest.spec) };
 }
 
 interface CheckedKind {

@@ -187,6 +187,11 @@ function withDefaults(spec: Resources): Resources {
   };
 }
 
+/** An autoscaler with its spec, of which the daemon keeps the meaning alone. */
+export interface GivenAutoscaler extends AutoscalerFacts {
+  readonly spec: unknown;
+}
+
 /** A ScaledObject with its annotations, of which the daemon keeps the meaning alone. */
 export interface AnnotatedScaledObject extends ScaledObjectFacts {
   readonly given: Readonly<Record<string, unknown>>;
@@ -194,7 +199,7 @@ export interface AnnotatedScaledObject extends ScaledObjectFacts {
 
 /** The parsed parts of one object, by the plural of its kind. */
 export interface ParsedObjects {
-  readonly podresourceautoscalers: AutoscalerFacts;
+  readonly podresourceautoscalers: GivenAutoscaler;
   readonly scaledobjects: AnnotatedScaledObject;
   readonly triggerauthentications: AuthenticationFacts;
   readonly clustertriggerauthentications: AuthenticationFacts;
@@ -234,7 +239,10 @@ export const KINDS: { readonly [K in Plural]: KindReader<ParsedObjects[K]> } = {
   podresourceautoscalers: of(
     "PodResourceAutoscaler",
     "/apis/keda.kedify.io/v1alpha1",
-    (object) => parseAutoscalerFacts(object as PodResourceAutoscaler),
+    (object) => ({
+      ...parseAutoscalerFacts(object as PodResourceAutoscaler),
+      spec: (object as PodResourceAutoscaler).spec,
+    }),
   ),
   scaledobjects: of("ScaledObject", KEDA, (object) => ({
     ...parseScaledObject(object),

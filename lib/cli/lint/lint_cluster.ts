@@ -3,7 +3,6 @@
  *
  * It fetches only the kinds that the checks need, and reports what it may not read.
  */
-import type { AutoscalerFacts } from "../../daemon/cluster/facts.ts";
 import { createClient } from "../../kube/client.ts";
 import { toApiError } from "../../kube/errors.ts";
 import { CollectionFailure, DEFAULT_PAGE_SIZE, fetchPage, MAX_PAGES, type Page } from "../../kube/list.ts";
@@ -30,6 +29,7 @@ import {
   toSubjectKey,
 } from "./findings.ts";
 import {
+  type GivenAutoscaler,
   KINDS,
   type KnownObjects,
   NO_OBJECTS,
@@ -119,11 +119,11 @@ function toClusterResult(
   };
 }
 
-function checkAutoscaler({ problems, warnings, autoscaler }: AutoscalerFacts): readonly Statement[] {
+function checkAutoscaler({ problems, warnings, autoscaler, spec }: GivenAutoscaler): readonly Statement[] {
   return [
     ...toStatements("error", problems),
     ...toStatements("warning", warnings),
-    ...toStatements("advice", autoscaler === null ? [] : advise(autoscaler)),
+    ...toStatements("advice", autoscaler === null ? [] : advise(autoscaler, spec)),
   ];
 }
 

@@ -8,6 +8,7 @@ import type { NamedWarning } from "../../model/lint_rules.ts";
 import { formatAmount } from "../../units/quantity.ts";
 import { counterpartOf, RESIZE_UNIT, type ResourceField } from "../../units/resources.ts";
 import { formatDuration } from "../../units/time.ts";
+import { findOwnField } from "./profiles.ts";
 
 /**
  * Returns warnings about targets outside of their thresholds. They are accepted, but a resize ends where the next one
@@ -114,26 +115,34 @@ export function adviseOnCooldown(
 
 /**
  * Returns advice against a window that takes a profile's memory of peaks away. Whoever writes `policy.scaleDown.window`
- * often means CPU, and memory inherits it.
+ * often means CPU, and memory inherits it. A window of the memory limit itself is meant, and warnOfDelay() is for one
+ * of 0s.
  */
-function adviseOnMemory({ profile, sides }: Pick<Autoscaler, "profile" | "sides">): readonly NamedWarning[] {
+function adviseOnMemory(
+  { profile, sides }: Pick<Autoscaler, "profile" | "sides">,
+  spec: unknown,
+): readonly NamedWarning[] {
   const limit = sides.find(({ key }) => key === "memory.limits");
-  if (profile === null || limit === undefined || limit.down.windowMs >= PROFILE_MEMORY_MS) return [];
-  const window = formatDuration(limit.down.windowMs);
+  if (profile === null || limit === undefined || limit.scaleDownThresholdPercent === 0 || !hasRoom(limit)) return [];
+  const { windowMs } = limit.down;
+  const own = ["policy", "memory", "limits", "scaleDown", "window"].reduce(findOwnField, spec);
+  if (windowMs === 0 || windowMs >= PROFILE_MEMORY_MS || own !== null) return [];
+  const window = formatDuration(windowMs);
   return [{
     rule: "short-memory",
     path: "spec.policy.memory.limits.scaleDown.window",
     message: `the memory limit can fall below what the container used ${window} ago, as policy replaces the ` +
-      `${formatDuration(PROFILE_MEMORY_MS)} of profile ${profile}: if the window is for CPU, write it in policy.cpu`,
+      `${formatDuration(PROFILE_MEMORY_MS)} of profile ${profile}: if the window is for CPU, write it in policy.cpu; ` +
+      "if it is for memory too, write it in policy.memory.limits as well",
   }];
 }
 
-/** Returns all advice, in the order of the fields. */
-export function advise(autoscaler: Autoscaler): readonly NamedWarning[] {
+/** Returns all advice, in the order of the fields. `spec` is as the manifest has it: a profile fills no field in. */
+export function advise(autoscaler: Autoscaler, spec: unknown): readonly NamedWarning[] {
   return [
     ...adviseOnPolling(autoscaler),
     ...adviseOnCooldown(autoscaler),
-    ...adviseOnMemory(autoscaler),
+    ...adviseOnMemory(autoscaler, spec),
     ...autoscaler.sides.flatMap((
       rule,
     ) => [...adviseOnSwings(rule), ...adviseOnBand(rule), ...adviseOnBoundRange(rule)]),
@@ -250,8 +259,9 @@ function adviseOnBand(rule: FieldPolicy): readonly NamedWarning[] {
 }
 
 /** Returns advice if bounds are so close that no resize is possible between them. */
-function adviseOnBoundRange({ key, resource, bounds: { min, max } }: FieldPolicy): readonly NamedWarning[] {
-  if (min === null || max === null || max - min >= RESIZE_UNIT[resource]) return [];
+function adviseOnBoundRange(rule: FieldPolicy): readonly NamedWarning[] {
+  const { key, resource, bounds: { min, max } } = rule;
+  if (min === null || max === null || hasRoom(rule)) return [];
   const [from, to] = [min, max].map((amount) => formatAmount(amount, resource));
   return [{
     rule: "no-room",
@@ -260,6 +270,10 @@ function adviseOnBoundRange({ key, resource, bounds: { min, max } }: FieldPolicy
       `min ${from} and max ${to} leave no room: podfit brings ${key} there once and never resizes it again: widen the ` +
       `bounds, or remove ${key} from policy`,
   }];
+}
+
+function hasRoom({ resource, bounds: { min, max } }: FieldPolicy): boolean {
+  return min === null || max === null || max - min >= RESIZE_UNIT[resource];
 }
 
 /**

@@ -118,6 +118,20 @@ Deno.test("lint finds nothing wrong with an autoscaler whose pods are there", as
   assertEquals([linesOf(report), report.unchecked, [...report.checked]], [[], [], [["autoscaler", 1]]]);
 });
 
+Deno.test("lint of the cluster knows whether a window stands for memory itself", async () => {
+  await using run = await ClusterRun.start();
+  const window = { scaleDown: { window: "6h" } };
+  const spec = (policy: Json) => ({ containerName: "*", profile: "balanced", policy });
+  await run.create(
+    deployment({ requests: { cpu: "100m", memory: "64Mi" }, limits: { cpu: "1", memory: "128Mi" } }),
+    autoscaler("a-inherited", { ...spec(window), priority: 1 }),
+    autoscaler("b-own", spec({ ...window, memory: { limits: window } })),
+  );
+  await run.advance(10);
+  const found = linesOf((await lint(run)).report).filter((line) => line.startsWith("advice short-memory"));
+  assertEquals(found, ["advice short-memory default/a-inherited spec.policy.memory.limits.scaleDown.window"]);
+});
+
 Deno.test("lint names targets, containers and selectors that match nothing in the cluster", async () => {
   await using run = await ClusterRun.start();
   await run.create(

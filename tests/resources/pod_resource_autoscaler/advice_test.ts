@@ -6,13 +6,14 @@ import { advise } from "../../../lib/resources/pod_resource_autoscaler/warnings.
 import { PROFILE_NAMES } from "../../../lib/resources/pod_resource_autoscaler/profiles.ts";
 import { parseAutoscaler } from "../../../lib/resources/pod_resource_autoscaler/parse.ts";
 import type { Autoscaler } from "../../../lib/model/autoscaler.ts";
+import type { NamedWarning } from "../../../lib/model/lint_rules.ts";
 import { policy, SECOND, side, type SideOverrides } from "../../support/builders.ts";
 import { toManifest } from "../../support/manifests.ts";
 
 /** Up from 80 %, down to 40 %, target 60 %, every 5s; without a long cooldown. */
 function adviceOn(overrides: SideOverrides, more: Partial<Autoscaler> = {}): readonly string[] {
-  return advise(policy({ cooldownMs: 0, sides: [side("cpu.requests", { cooldownMs: 0, ...overrides })], ...more }))
-    .map(({ rule, path }) => `${rule} ${path}`);
+  const sides = [side("cpu.requests", { cooldownMs: 0, ...overrides })];
+  return advise(policy({ cooldownMs: 0, sides, ...more }), {}).map(({ rule, path }) => `${rule} ${path}`);
 }
 
 Deno.test("advise() has nothing to say of a policy without a flaw, and of no profile", () => {
@@ -21,7 +22,7 @@ Deno.test("advise() has nothing to say of a policy without a flaw, and of no pro
     const spec = { target: { kind: "deployment", name: "web" }, profile };
     const parsed = parseAutoscaler({ ...toManifest({}), spec });
     assert(parsed.ok);
-    assertEquals(advise(parsed.autoscaler), [], profile);
+    assertEquals(advise(parsed.autoscaler, spec), [], profile);
   }
 });
 
@@ -31,23 +32,42 @@ Deno.test("advise() speaks against polling more than twice for each sample of th
   assertEquals(adviceOn({}, { pollIntervalMs: 5 * SECOND }), []);
 });
 
+/** Of profile balanced with this policy and these bounds of the memory limit. */
+function adviceOnMemory(policy: unknown, limits: unknown = { min: "64Mi" }): readonly NamedWarning[] {
+  const spec = {
+    target: { kind: "deployment", name: "web" },
+    profile: "balanced",
+    policy,
+    bounds: { memory: { limits } },
+  };
+  const parsed = parseAutoscaler({ ...toManifest({}), spec });
+  assert(parsed.ok);
+  return advise(parsed.autoscaler, spec).filter(({ rule }) => rule === "short-memory");
+}
+
 Deno.test("advise() speaks against a window of a profile's policy that memory inherits, and not against one of CPU", () => {
   const window = { scaleDown: { window: "10m" } };
-  const adviseWith = (policy: unknown) => {
-    const spec = { target: { kind: "deployment", name: "web" }, profile: "balanced", policy };
-    const parsed = parseAutoscaler({ ...toManifest({}), spec });
-    assert(parsed.ok);
-    return advise(parsed.autoscaler);
-  };
-  const [found, ...others] = adviseWith(window);
-  assertEquals([found?.rule, found?.path, others], ["short-memory", "spec.policy.memory.limits.scaleDown.window", []]);
+  const [found, ...others] = adviceOnMemory(window);
+  assertEquals([found?.path, others], ["spec.policy.memory.limits.scaleDown.window", []]);
   assertEquals(
     found?.message,
     "the memory limit can fall below what the container used 10m ago, as policy replaces the 24h of profile " +
-      "balanced: if the window is for CPU, write it in policy.cpu",
+      "balanced: if the window is for CPU, write it in policy.cpu; if it is for memory too, write it in " +
+      "policy.memory.limits as well",
   );
-  assertEquals(adviseWith({ cpu: { requests: window, limits: window } }), []);
-  assertEquals(adviseWith({ scaleDown: { window: "24h" } }).map(({ rule }) => rule), []);
+  assertEquals(adviceOnMemory({ cpu: { requests: window, limits: window } }), []);
+  assertEquals(adviceOnMemory({ scaleDown: { window: "24h" } }), []);
+});
+
+Deno.test("advise() says nothing of a short window that is written for memory, or of a memory limit that cannot fall", () => {
+  const window = { scaleDown: { window: "6h" } };
+  assertEquals(adviceOnMemory(window).length, 1);
+  assertEquals(adviceOnMemory({ ...window, memory: { requests: window } }).length, 1);
+  assertEquals(adviceOnMemory({ memory: { limits: window } }), []);
+  assertEquals(adviceOnMemory({ ...window, memory: { limits: window } }), []);
+  assertEquals(adviceOnMemory({ ...window, memory: { limits: { scaleDownThreshold: 0 } } }), []);
+  assertEquals(adviceOnMemory({ scaleDown: { window: "0s" } }), []);
+  assertEquals(adviceOnMemory(window, { min: "1Gi", max: "1Gi" }), []);
 });
 
 Deno.test("advise() speaks against a scale-up that ends where a scale-down begins, unless a window holds that back", () => {
@@ -87,10 +107,13 @@ Deno.test("advise() speaks against bounds without room, within a side and betwee
 });
 
 Deno.test("every advice says what to do after what happens", () => {
-  const advised = advise(policy({
-    pollIntervalMs: SECOND,
-    sides: [side("cpu.requests", { scaleUpThresholdPercent: 62, bounds: { min: 500, max: 500 } })],
-  }));
+  const advised = advise(
+    policy({
+      pollIntervalMs: SECOND,
+      sides: [side("cpu.requests", { scaleUpThresholdPercent: 62, bounds: { min: 500, max: 500 } })],
+    }),
+    {},
+  );
   assertEquals(advised.map(({ rule }) => rule), ["fast-poll", "slow-up", "narrow-band", "no-room"]);
   for (const { message } of advised) assert(/: (set|let|raise|lower|widen) /.test(message), message);
 });
