@@ -21,7 +21,7 @@ import type { UsageNode, UsagePod, WatchUsage } from "../../usage/source.ts";
 import { StartError } from "../command/process.ts";
 import { RIGHT_ADVICE } from "../connection/api_server.ts";
 import { isPodNameOf } from "../explanation/explain_workload.ts";
-import { type LoadSources, readLoads } from "../loads/loads.ts";
+import { listUnused, type LoadSources, readLoads, type SourcedLoad } from "../loads/loads.ts";
 import { readManifests } from "../manifests/files.ts";
 import { parseManifestObjects } from "../manifests/objects.ts";
 import type { Subject } from "./judge.ts";
@@ -263,6 +263,7 @@ export async function readHistory(options: HistoryOptions): Promise<ObservedWork
   const loads = container === null ? found : found.map((one) => ({ ...one, container: one.container ?? container }));
   const pod = manifest ?? toUsualPod(target, loads);
   if (container !== null) checkContainer(container, { pod, loads, target });
+  checkLoads(loads, { pod, target });
   const source = [
     ...files.csv.length + files.records.length > 0 ? [[...files.csv, ...files.records].join(", ")] : [],
     ...prometheus === null ? [] : [`Prometheus, ${formatDuration(prometheus.range.to - prometheus.range.from)}`],
@@ -274,7 +275,7 @@ export async function readHistory(options: HistoryOptions): Promise<ObservedWork
 
 /** A name that no load and no container has is a slip. */
 function checkContainer(container: string, { pod, loads, target }: Omit<ObservedWorkload, "source">): void {
-  const names = pod.containers.filter(({ kind }) => kind !== "init").map(({ name }) => name);
+  const names = listContainers(pod);
   const fault = !names.includes(container)
     ? `${target.kind}/${target.name} has ${names.join(", ")}`
     : !loads.some((one) => one.container === container)
@@ -283,8 +284,25 @@ function checkContainer(container: string, { pod, loads, target }: Omit<Observed
   if (fault !== null) throw new StartError(`Cannot use --container "${container}": ${fault}`);
 }
 
+/** Several loads of one container are several pods. A load of no container of the pod is a slip. */
+function checkLoads(loads: readonly SourcedLoad[], { pod, target }: Pick<ObservedWorkload, "pod" | "target">): void {
+  const names = listContainers(pod);
+  const own = loads.filter(({ container }) => container === null || names.includes(container));
+  const [unused] = listUnused(loads, own);
+  const slip = loads.find(({ source }) => source === unused);
+  if (slip === undefined) return;
+  throw new StartError(
+    `Cannot use load "${slip.source}": it is of container ${slip.container}, and ${target.kind}/${target.name} has ` +
+      `${names.join(", ")}; correct the name`,
+  );
+}
+
+function listContainers({ containers }: PodFacts): readonly string[] {
+  return containers.filter(({ kind }) => kind !== "init").map(({ name }) => name);
+}
+
 /** Records may be of many workloads, and the names of pods say which. */
-function selectTargetLoads(loads: readonly NamedLoad[], { kind, namespace, name }: Target): readonly NamedLoad[] {
+function selectTargetLoads(loads: readonly SourcedLoad[], { kind, namespace, name }: Target): readonly SourcedLoad[] {
   if (loads.every(({ pod }) => pod === null)) return loads;
   const isOwn = (pod: string) =>
     pod.startsWith(`${namespace}/`) && isPodNameOf(pod.slice(namespace.length + 1), `${kind}/${name}`);

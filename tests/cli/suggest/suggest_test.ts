@@ -189,6 +189,26 @@ Deno.test("-c of suggest is the container of a load that names none, with a mani
     );
   }));
 
+Deno.test("suggest refuses a load of a container that its workload has not, and takes several of one that it has", () =>
+  withFiles(async (folder) => {
+    const [step, filenames] = [`${folder}/step.csv`, [`${folder}/web.yaml`]];
+    const target = { kind: "deployment", namespace: "default", name: "web" } as const;
+    const suggestFor = async (...csv: readonly string[]) => {
+      const files = { csv, records: [], percentOfCores: 1, noise: null, prometheus: null };
+      return toSubjects(await readHistory({ target, filenames, container: null, files })).map((one) =>
+        one.loads.length
+      );
+    };
+    assertEquals(await suggestFor(`app=${step}`, `app=${step}`), [2]);
+    for (const loads of [[`zz=${step}`], [`zz=${step}`, `app=${step}`], [step, `zz=${step}`]]) {
+      await assertRejects(
+        () => suggestFor(...loads),
+        StartError,
+        `Cannot use load "zz=${step}": it is of container zz, and deployment/web has app; correct the name`,
+      );
+    }
+  }));
+
 Deno.test("suggest says what to do where the name of the workload or of a container cannot be a container's", () =>
   withFiles(async (folder) => {
     const step = `${folder}/step.csv`;
