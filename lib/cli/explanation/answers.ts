@@ -8,7 +8,13 @@ import { REPLICAS_MEANINGS, SIZE_MEANINGS } from "../../model/meanings/reasons.t
 import { PASSING_REASONS } from "../../model/reasons.ts";
 import { resourceOf } from "../../units/resources.ts";
 import { formatAge, formatAgo, formatClock, formatCount, formatSize, formatWait } from "../terminal/numbers.ts";
-import type { ContainerExplanation, PodExplanation, TrialExplanation, WorkloadExplanation } from "./explanation.ts";
+import type {
+  ContainerExplanation,
+  PodExplanation,
+  ResizeExplanation,
+  TrialExplanation,
+  WorkloadExplanation,
+} from "./explanation.ts";
 
 /** The two sentences above the details. `origin` is empty where nothing is known of it. */
 interface Answer {
@@ -95,11 +101,17 @@ function listAdvised({ sides }: ContainerExplanation): string {
   return other.length === 0 ? "no other size" : other.join(", ");
 }
 
-function formatOrigin(
-  { resizes, resizedAt }: ContainerExplanation,
-  { now, since, unknown, resize }: Pod,
-): string {
+function formatOrigin(one: ContainerExplanation, { now, since, unknown, resize }: Pod): string {
+  const { resizes, resizedAt } = one;
   const last = resizes.find(({ refused }) => refused === null);
+  const other = findResizeByOthers(one, since);
+  if (other !== null) {
+    const before = last === undefined
+      ? ""
+      : ` Before that, podfit ${describeAction(last)} ${formatAgo(last.at, now)}: ${last.why}.`;
+    return `It was last resized ${formatAgo(other.at, now)}, by another client than podfit ` +
+      `(field manager ${other.client}).${before}`;
+  }
   if (last !== undefined && last.tookMs === null && resize !== null) {
     const state = RESIZE_STATES[resize.kind] ?? resize.kind;
     return `It has the size from before: podfit asked for ${last.change} ${
@@ -108,25 +120,29 @@ function formatOrigin(
       `That resize is ${state}: ${resize.message}.`;
   }
   if (last !== undefined) {
-    const did = last.action === "revert" ? "took back a stuck resize," : "changed";
-    return `It has this size because podfit ${did} ${last.change} ${formatAgo(last.at, now)}: ${last.why}.`;
+    return `It has this size because podfit ${describeAction(last)} ${formatAgo(last.at, now)}: ${last.why}.`;
   }
-  if (resizedAt !== null) {
-    const when = formatAgo(resizedAt, now);
-    return isByOthers({ resizes, resizedAt }, since)
-      ? `It was last resized ${when}, by another client than podfit.`
-      : `It was last resized ${when}, before these records begin.`;
-  }
+  if (resizedAt !== null) return `It was last resized ${formatAgo(resizedAt, now)}, before these records begin.`;
   if (unknown.length > 0) return "It has the size of its template, or one that it was given before.";
   return `It has the size of its template: podfit has not resized it in the ${formatAge(now - since)} of its records.`;
 }
 
-/** The records have every resize by podfit since they begin, so a later one is another client's. */
-export function isByOthers(
-  { resizes, resizedAt }: Pick<ContainerExplanation, "resizes" | "resizedAt">,
+function describeAction({ action, change }: ResizeExplanation): string {
+  return `${action === "revert" ? "took back a stuck resize," : "changed"} ${change}`;
+}
+
+/**
+ * Returns the last resize, where it is another client's: newer than podfit's last one and than the beginning of the
+ * records.
+ */
+export function findResizeByOthers(
+  { resizes, resizedAt, otherClient }: Pick<ContainerExplanation, "resizes" | "resizedAt" | "otherClient">,
   since: number,
-): boolean {
-  return resizedAt !== null && resizedAt > since && resizes.every(({ refused }) => refused !== null);
+): { readonly at: number; readonly client: string } | null {
+  const after = resizes.find(({ refused }) => refused === null)?.at ?? since;
+  return resizedAt === null || otherClient === null || resizedAt <= after
+    ? null
+    : { at: resizedAt, client: otherClient };
 }
 
 /** How far a resize is. */

@@ -93,6 +93,7 @@ function explainContainer(examined: ExplainedContainer, { lines, pod }: PodRecor
     trials: trials.map(explainTrial),
     resizes: listResizes(lines, name),
     resizedAt: autoscaler.mode === "recommend" ? null : containerState.resizedAt,
+    otherClient: findOtherClient(pod, name, containerState.entryAt),
     siblings: siblings === null ? null : { pods: siblings.pods },
     limited: findScaleUpLimit(view),
     next: explainNextResize(examined),
@@ -196,6 +197,13 @@ function explainTrial({ direction, isWanted, proposals, candidate, caps, gates }
     sides: objection?.sides ?? [],
   }));
   return { direction, isWanted, sides, gates: answers };
+}
+
+/** `entryAt`: the time of the newest entry of managedFields that is about the container. */
+function findOtherClient({ resizes }: PodFacts, container: string, entryAt: number | null): string | null {
+  const managers = resizes.flatMap(({ at, manager }) => at === entryAt ? [manager] : []);
+  if (managers.includes(`podfit.${container}`)) return null;
+  return managers.find((manager) => !manager.startsWith("podfit.")) ?? null;
 }
 
 /** The maximum number of resizes in an explanation. */

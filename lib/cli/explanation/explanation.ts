@@ -52,6 +52,8 @@ export interface ContainerExplanation {
   readonly resizes: readonly ResizeExplanation[];
   /** The last resize of the pod's managedFields, which records may not reach back to. */
   readonly resizedAt: number | null;
+  /** The field manager of that resize, where it is another client than podfit. */
+  readonly otherClient: string | null;
   readonly siblings: { readonly pods: number } | null;
   /** What has blocked scale-ups for enough samples in a row to make the autoscaler Limited. */
   readonly limited: string | null;

@@ -12,7 +12,7 @@ import {
 } from "../terminal/numbers.ts";
 import type { Text } from "../terminal/output.ts";
 import { breakLines, formatTable, type TextOptions } from "../terminal/text.ts";
-import { isByOthers } from "./answers.ts";
+import { findResizeByOthers } from "./answers.ts";
 import { describeRules } from "./explain_workload.ts";
 import type {
   ContainerExplanation,
@@ -155,19 +155,22 @@ function describeShort({ reason, until }: Check, now: number): string {
 }
 
 function describeResizes(
-  { resizes, resizedAt, mode }: ContainerExplanation,
+  one: ContainerExplanation,
   { now, since }: PodExplanation,
   options: TextOptions,
 ): readonly string[] {
+  const { resizes, resizedAt, mode } = one;
   if (mode === "recommend") return ["  Resizes: none by this autoscaler, which only recommends"];
+  const other = findResizeByOthers(one, since);
   if (resizes.length === 0) {
     const back = `in the ${formatAge(now - since)} of records`;
     if (resizedAt === null) return [`  Resizes: none ${back}`];
-    const by = isByOthers({ resizes, resizedAt }, since) ? ", by another client," : "";
+    const by = other === null ? "" : ", by another client,";
     return [`  Resizes: none by podfit ${back}; the last${by} was ${formatAgo(resizedAt, now)}`];
   }
   return [
     "  Resizes, newest first",
+    ...other === null ? [] : [`    ${formatAgo(other.at, now)}  by another client, ${other.client}`],
     ...resizes.flatMap((one) => breakLines(`    ${describeResize(one, now)}`, { ...options, hang: 2 })),
   ];
 }

@@ -1,5 +1,5 @@
 /** What `podfit explain` says of a pod, word by word, on records of podfit beside an embedded cluster. */
-import { assertEquals } from "#assert";
+import { assert, assertEquals } from "#assert";
 import { explainPod } from "../../../lib/cli/explanation/explain_pod.ts";
 import { assertScreens, readPage } from "../../support/pages.ts";
 import { ExplainRun, POLICY, SIDE, taker } from "../../support/explain_run.ts";
@@ -79,14 +79,22 @@ Deno.test("explain says of a pod whose autoscaler only recommends what it has an
   await assertScreens("pod-recommend", show(run));
 });
 
+/** As kubectl or the VPA does. */
+async function resizeByOther(run: ExplainRun): Promise<void> {
+  const containers = [{ name: "main", resources: { requests: { cpu: "160m" } } }];
+  const path = "/api/v1/namespaces/default/pods/web/resize?fieldManager=kubectl-edit";
+  await run.run.cluster.client.patch(path, "strategic", { spec: { containers } });
+}
+
 Deno.test("explain says of a resize by another client that it was one, and not that it is older than the records", async () => {
   await using run = await ExplainRun.start();
   await run.advance(30);
-  const containers = [{ name: "main", resources: { requests: { cpu: "160m" } } }];
-  const path = "/api/v1/namespaces/default/pods/web/resize";
-  await run.run.cluster.client.patch(path, "strategic", { spec: { containers } });
+  await resizeByOther(run);
   await run.advance(20);
-  assertEquals(run.explain().origin, "It was last resized 20s ago (11:00:41Z), by another client than podfit.");
+  assertEquals(
+    run.explain().origin,
+    "It was last resized 20s ago (11:00:41Z), by another client than podfit (field manager kubectl-edit).",
+  );
   assertEquals(
     run.text().find((line) => line.startsWith("  Resizes")),
     "  Resizes: none by podfit in the 50s of records; the last, by another client, was 20s ago (11:00:41Z)",
@@ -95,6 +103,47 @@ Deno.test("explain says of a resize by another client that it was one, and not t
   const late = run.lines.pod("web").filter((line) => line.since > (run.explain().containers[0]?.resizedAt ?? 0));
   const text = explainPod(late, { now: run.run.clock.now() });
   assertEquals(text?.origin, "It was last resized 20s ago (11:00:41Z), before these records begin.");
+});
+
+Deno.test("explain names the other client that resized a pod after podfit, and then podfit's resize before it", async () => {
+  await using run = await ExplainRun.start();
+  await run.advance(30);
+  run.use(300);
+  await run.resized(1);
+  const { origin } = run.explain();
+  assert(origin.startsWith("It has this size because podfit changed cpu.requests"), origin);
+  await run.advance(10);
+  await resizeByOther(run);
+  await run.advance(20);
+  assertEquals(
+    run.explain().origin,
+    "It was last resized 20s ago (11:01:12Z), by another client than podfit (field manager kubectl-edit). " +
+      "Before that, podfit changed cpu.requests 100m -> 485m 30s ago (11:01:01Z): cpu.requests at 291 %.",
+  );
+  const text = run.text();
+  const at = text.indexOf("  Resizes, newest first");
+  assertEquals(text[at + 1], "    20s ago (11:01:12Z)  by another client, kubectl-edit");
+  assert(text[at + 2]?.startsWith("    30s ago (11:01:01Z)  cpu.requests 100m -> 485m"), text[at + 2]);
+});
+
+Deno.test("explain says of a resize by podfit whose answer came late that it was podfit's", async () => {
+  await using run = await ExplainRun.start();
+  await run.advance(30);
+  run.use(300);
+  await run.resized(1);
+  await run.advance(4);
+  const lines = run.lines.pod("web");
+  const newest = lines.at(-1);
+  const main = newest?.record.outcome.state.containers["main"];
+  if (newest === undefined || main === undefined) throw new Error("Cannot go on: there is no record");
+  // The watch showed the resize before podfit knew that its request had arrived.
+  const state = {
+    ...newest.record.outcome.state,
+    containers: { main: { ...main, resizedAt: newest.record.input.now } },
+  };
+  const late = { ...newest, record: { ...newest.record, outcome: { ...newest.record.outcome, state } } };
+  const { origin = "" } = explainPod([...lines.slice(0, -1), late], { now: run.run.clock.now() }) ?? {};
+  assert(origin.startsWith("It has this size because podfit changed cpu.requests"), origin);
 });
 
 Deno.test("explain counts from the newest record where podfit's clock is ahead of this computer's", async () => {
