@@ -148,7 +148,7 @@ const WITHOUT_DAEMON_MS = 5_000;
 async function watchWithoutDaemon(asking: ExplainContext, view: View): Promise<void> {
   const { signal } = asking;
   while (!signal.aborted) {
-    view.show(await abortable(explainOnce(asking), signal));
+    if (!view.show(await abortable(explainOnce(asking), signal))) return;
     await systemClock.sleep(WITHOUT_DAEMON_MS, signal).catch(() => {});
   }
 }
@@ -226,7 +226,8 @@ export interface WatchOptions {
   /** Finds the podfits that may have a record of it. Rejects with a DebugError. */
   readonly open: () => Promise<readonly DebugListener[]>;
   readonly explain: (listeners: readonly DebugListener[]) => Promise<Explanation>;
-  readonly onExplained: (explained: Explanation) => void;
+  /** Returns false when the reader of the output has ended, which ends the command. */
+  readonly onExplained: (explained: Explanation) => boolean;
   /** Why no new record came. The command continues. */
   readonly onTrouble: (text: string) => void;
 }
@@ -243,17 +244,21 @@ const MAX_SILENCE_MS = 60_000;
 /** Errors that end, because podfits start and stop. */
 const RETRIED_REASONS: readonly DebugReason[] = ["NothingKnown", "NoPodfit", "Unreachable"];
 
-/** Runs until the signal aborts. Rejects where the first explanation fails, and with errors that are not temporary. */
+/** Runs until the signal aborts or the output has no reader. Rejects where the first explanation fails, and with errors that are not temporary. */
 export async function watchExplanation(options: WatchOptions): Promise<void> {
-  const { clock, signal, onExplained, onTrouble } = options;
+  const { clock, onExplained, onTrouble } = options;
+  const ending = new AbortController();
+  const signal = AbortSignal.any([options.signal, ending.signal]);
   let isExplained = false;
   const told = (explained: Explanation) => {
     isExplained = true;
-    onExplained(explained);
+    const isRead = onExplained(explained);
+    if (!isRead) ending.abort();
+    return isRead;
   };
   while (!signal.aborted) {
     try {
-      await followOnce({ ...options, onExplained: told });
+      await followOnce({ ...options, signal, onExplained: told });
     } catch (error) {
       if (signal.aborted) return;
       const passes = error instanceof DebugError && RETRIED_REASONS.includes(error.reason);
@@ -345,14 +350,14 @@ type ViewOptions = Pick<ExplainOptions, "format">;
 
 /** On a terminal in place, below any trouble; elsewhere when the answer changes. Disposal restores the terminal. */
 interface View extends Disposable {
-  readonly show: (explained: Explanation) => void;
+  /** Returns false when the reader of stdout has ended. Only a write shows that. */
+  readonly show: (explained: Explanation) => boolean;
   /** Until the next text is shown. */
   readonly complain: (trouble: string) => void;
 }
 
-function printExplanation(explained: Explanation, { format }: ViewOptions): void {
-  if (isData(format)) writeData(explained, format);
-  else writeLines(toText(explained, getTextOptions()));
+function printExplanation(explained: Explanation, { format }: ViewOptions): boolean {
+  return isData(format) ? writeData(explained, format) : writeLines(toText(explained, getTextOptions()));
 }
 
 function openView(options: ViewOptions): View {
@@ -362,9 +367,9 @@ function openView(options: ViewOptions): View {
 function openScreenView(): View {
   let screen: Screen | null = null;
   let shown: Explanation | null = null;
-  function draw(trouble: string): void {
+  function draw(trouble: string): boolean {
     screen ??= openScreen();
-    screen.draw(({ columns, rows }) => {
+    return screen.draw(({ columns, rows }) => {
       const options = { style: createStyle(!Deno.noColor), columns };
       const amiss = trouble === "" ? [] : breakLines(trouble, options).map((line) => options.style.magenta(line));
       return fillScreen([...amiss, ...shown === null ? [] : toText(shown, options)], rows);
@@ -373,7 +378,7 @@ function openScreenView(): View {
   return {
     show(explained) {
       shown = explained;
-      draw("");
+      return draw("");
     },
     complain: draw,
     [Symbol.dispose]: () => screen?.[Symbol.dispose](),
@@ -384,8 +389,9 @@ function openPrintedView(options: ViewOptions): View {
   let [answer, amiss] = ["", ""];
   return {
     show(explained) {
-      if (explained.answer !== answer) printExplanation(explained, options);
+      const isNews = explained.answer !== answer;
       [answer, amiss] = [explained.answer, ""];
+      return isNews ? printExplanation(explained, options) : true;
     },
     complain(trouble) {
       if (trouble !== amiss) writeError(trouble);

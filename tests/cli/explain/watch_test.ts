@@ -28,7 +28,7 @@ function watchWeb({ run: { clock }, server }: DebugRun) {
         signal,
         now: () => clock.now(),
       }),
-    onExplained: ({ origin }) => shown.push({ at: clock.now(), origin }),
+    onExplained: ({ origin }) => shown.push({ at: clock.now(), origin }) > 0,
     onTrouble: (text) => troubles.push(text),
   });
   watching.catch(() => {});
@@ -131,7 +131,7 @@ function watchFake(kind: Explanation["kind"], fields: Partial<WatchOptions> = {}
       asked.push("explain");
       return Promise.resolve({ kind, namespace: "shop", name: "web" } as Explanation);
     },
-    onExplained() {},
+    onExplained: () => true,
     onTrouble: (text) => troubles.push(text),
     ...fields,
   });
@@ -158,6 +158,16 @@ Deno.test("explain --watch asks each 5s for a workload that nobody decides of", 
   await watch.clock.advance(11_000);
   assertEquals(watch.asked, ["explain", "explain", "explain"]);
 });
+
+for (const kind of ["pod", "workload"] as const) {
+  Deno.test(`explain --watch of a ${kind} ends with the reader of its output, as head is`, async () => {
+    await using watch = watchFake(kind, { onExplained: () => false });
+    let isOver = false;
+    void watch.watching.then(() => isOver = true);
+    await watch.clock.advance(1);
+    assertEquals([isOver, watch.asked.filter((one) => one === "explain").length], [true, 1]);
+  });
+}
 
 Deno.test("explain --watch rejects what goes wrong at first, and what does not pass", async () => {
   const [missing, forbidden] = [new DebugError("NothingKnown", "nothing"), new DebugError("NoRight", "no right")];
