@@ -62,6 +62,12 @@ export const LINT_RULES = {
     level: "warning",
     meaning: "A trigger has `baseline: live` on requests that an autoscaler changes.",
   },
+  "no-maximum": {
+    level: "warning",
+    meaning:
+      "A cpu or memory trigger uses requests that an autoscaler changes without a maximum. Pods are added before they " +
+      "grow.",
+  },
   "sidecar-token": {
     level: "warning",
     meaning: "Other containers of the pod get the token of podfit's sidecar, and its rights.",

@@ -5,6 +5,7 @@ import { lintManifests } from "../../../lib/cli/lint/lint_files.ts";
 import { AUTHENTICATION, toAuthentication } from "../../support/authentications.ts";
 import { BAD_SCALED_OBJECTS } from "../../support/bad_scaled_objects.ts";
 import { GOOD_SCALED_OBJECTS } from "../../support/good_scaled_objects.ts";
+import type { Json } from "../../support/api_objects.ts";
 import { applyEdits, type Edits, QUICK_START } from "../../support/manifests.ts";
 import { runPodfit } from "../../support/podfit_process.ts";
 import { CPU, CRON, METRICS_API, toScaledObject } from "../../support/scaled_objects.ts";
@@ -89,6 +90,95 @@ Deno.test("lint takes objects of one name and of several kinds for several, and 
   assertEquals(lint([scaled, scaled].join("---\n")).findings.map(({ path, level }) => [level, path]), [
     ["warning", "metadata.name"],
   ]);
+});
+
+Deno.test("lint warns of a trigger whose pods an autoscaler gives no maximum, so that pods are added first (R82, R96)", () => {
+  const profile = { profile: "balanced" };
+  const policy = {
+    policy: {
+      ...{ pollInterval: "10s", consecutiveSamples: 3, cooldown: "30s" },
+      cpu: { requests: { scaleUpThreshold: 80, scaleDownThreshold: 50, targetUtilization: 70 } },
+    },
+  };
+  const bounds = { bounds: { cpu: { requests: { max: "2" } } } };
+  const [requests, limits] = [{ cpu: "1" }, { cpu: "2" }];
+  const range = {
+    apiVersion: "v1",
+    kind: "LimitRange",
+    metadata: { name: "defaults", namespace: "shop" },
+    spec: { limits: [{ type: "Container", default: { cpu: "2" }, defaultRequest: { cpu: "1" } }] },
+  };
+  const cases: readonly (readonly [
+    sentence: string,
+    resources: Json,
+    autoscaler: Json,
+    trigger: Edits,
+    warns: boolean,
+    ranges?: readonly Json[],
+  ])[] = [
+    ["a profile, which changes the limit", { requests, limits }, profile, {}, true],
+    ["no limit", { requests }, policy, {}, true],
+    [
+      "no limit, and bounds of the limit alone",
+      { requests },
+      {
+        ...profile,
+        bounds: { cpu: { limits: { max: "2" } } },
+      },
+      {},
+      true,
+    ],
+    ["a maximum", { requests }, { ...profile, ...bounds }, {}, false],
+    [
+      "a maximum of the limit",
+      { requests, limits },
+      {
+        ...profile,
+        bounds: { cpu: { limits: { max: "2" } } },
+      },
+      {},
+      false,
+    ],
+    ["a limit that nothing changes", { requests, limits }, policy, {}, false],
+    ["such a limit of a LimitRange", {}, policy, {}, false, [range]],
+    ["a baseline", { requests }, profile, { "metadata.baseline": "initial" }, false],
+    ["an amount", { requests }, profile, { "metricType": "AverageValue" }, false],
+    [
+      "another container",
+      { requests },
+      { ...profile, containerName: "log" },
+      { "metadata.containerName": "app" },
+      false,
+    ],
+    ["an autoscaler that recommends", { requests }, { ...profile, mode: "recommend" }, {}, false],
+  ];
+  for (const [sentence, resources, autoscaler, trigger, warns, ranges = []] of cases) {
+    const containers = [{ name: "app", image: "a", resources }, {
+      name: "log",
+      image: "a",
+      resources: { requests, limits: requests },
+    }];
+    const metadata = { name: "web", namespace: "shop" };
+    const template = { metadata: { labels: { app: "web" } }, spec: { containers } };
+    const objects = [
+      {
+        apiVersion: "apps/v1",
+        kind: "Deployment",
+        metadata,
+        spec: { selector: { matchLabels: { app: "web" } }, template },
+      },
+      {
+        ...{ apiVersion: "keda.kedify.io/v1alpha1", kind: "PodResourceAutoscaler", metadata },
+        spec: { target: { kind: "deployment", name: "web" }, containerName: "app", ...autoscaler },
+      },
+      toScaledObject({ "spec.minReplicaCount": 1, "spec.triggers": [applyEdits(CPU, trigger)] }),
+      ...ranges,
+    ];
+    const { findings } = lint(objects.map((one) => JSON.stringify(one)).join("\n---\n"));
+    const found = findings.filter(({ rule }) => rule === "no-maximum");
+    assertEquals(found.map(({ path }) => path), warns ? ["spec.triggers[0]"] : [], sentence);
+    if (warns) assertStringIncludes(found[0]?.message ?? "", "set bounds.cpu.requests.max");
+  }
 });
 
 Deno.test("lint finds the container without the request that Utilization is a share of (R25, R96)", () => {

@@ -20,7 +20,7 @@ import {
 } from "../../../resources/scaled_object/adoption.ts";
 import { formatAmount } from "../../../units/quantity.ts";
 import { parseGoBoolean } from "../../../units/numbers.ts";
-import { computeQosClass, counterpartOf, type Resource, type Resources } from "../../../units/resources.ts";
+import { computeQosClass, counterpartOf, type Resource } from "../../../units/resources.ts";
 import { quote } from "../../../units/untrusted.ts";
 import type { Relation } from "../findings.ts";
 import type { AnnotatedScaledObject, KnownObjects } from "../known_objects.ts";
@@ -29,6 +29,7 @@ import { checkCoupling, checkGrowth, checkOwners, checkRivals } from "./conflict
 import {
   type CheckContext,
   describeTarget,
+  fillSizes,
   findPods,
   findWorkload,
   listAutoscalers,
@@ -92,7 +93,6 @@ function checkScaled(object: ScaledObject, known: KnownObjects): readonly Relati
   }
   if (typeof workload === "string") return [];
   const { pod } = workload;
-  const rules = known.limitranges.filter((range) => range.namespace === namespace).flatMap(({ ranges }) => ranges);
   return listResourceTriggers(object).flatMap((trigger): readonly Relation[] => {
     const { index, type, container } = trigger;
     const path = `spec.triggers[${index}]`;
@@ -102,27 +102,10 @@ function checkScaled(object: ScaledObject, known: KnownObjects): readonly Relati
       return [{ of, level: "error", rule: "container-missing", path: `${path}.metadata.containerName`, message }];
     }
     // The message is the daemon's.
-    const lack = findLack([trigger], [fillRequest(pod, type, rules)]);
+    const lack = findLack([trigger], [fillSizes(pod, type, known)]);
     const message = `${lack}, and Utilization is a share of it: add one, or set metricType AverageValue`;
     return lack === null ? [] : [{ of, level: "warning", rule: "request-missing", path, message }];
   });
-}
-
-/**
- * Returns the pod with the request that it has once it is made, millicores or bytes: a limit and a LimitRange fill it in.
- * 0 counts as none. Clauses: R25.
- */
-function fillRequest(pod: PodFacts, type: Resource, rules: readonly LimitRangeRule[]): PodFacts {
-  const fill = (sizes: Resources, others: readonly Resources[]): Resources => {
-    const all = [sizes, ...others].flatMap((one) => [one[`${type}.requests`], one[`${type}.limits`]]);
-    return { ...sizes, [`${type}.requests`]: all.find((amount) => amount !== null) || null };
-  };
-  const defaults = rules.map((rule) => rule.defaults);
-  return {
-    ...pod,
-    podResources: pod.podResources && fill(pod.podResources, []),
-    containers: pod.containers.map((one) => ({ ...one, spec: fill(one.spec, defaults) })),
-  };
 }
 
 function describeAbsentTarget({ kind, name, namespace }: WorkloadRef, known: KnownObjects): string {

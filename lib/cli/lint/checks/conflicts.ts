@@ -15,6 +15,7 @@ import type { Relation } from "../findings.ts";
 import { type KnownObjects, listScaled, type OtherScaler } from "../known_objects.ts";
 import {
   type CheckContext,
+  fillSizes,
   findPods,
   findWorkload,
   listAutoscalers,
@@ -225,7 +226,10 @@ function toCouplingRelation(object: ScaledObject, { index, type }: ResourceTrigg
 /** The daemon warns from this value on, too. */
 const WIDE_GROWTH = 4;
 
-/** One piece of advice for each trigger, by the template of the pods. A set baseline shows that the author decided. */
+/**
+ * At most one finding for each trigger, by the template of the pods. A set baseline shows that the author decided.
+ * Clauses: R82.
+ */
 export function checkGrowth({ known }: CheckContext): readonly Relation[] {
   return listScaledObjects(known).flatMap((object) => {
     const { namespace, target: { kind: written, name } } = object;
@@ -238,7 +242,13 @@ export function checkGrowth({ known }: CheckContext): readonly Relation[] {
         ? findOwningAutoscaler(known, { object, trigger })
         : null;
       if (autoscaler === null) return [];
-      const span = computeGrowth(workload.pod, autoscaler, trigger);
+      const pod = fillSizes(workload.pod, trigger.type, known);
+      const endless = listCounted(pod, trigger).find((one) =>
+        listContainers(autoscaler, pod).includes(one.name) && one.spec[`${trigger.type}.requests`] !== null &&
+        findMaxRequest(one, autoscaler, trigger.type) === null
+      );
+      if (endless !== undefined) return [toEndlessRelation(object, trigger, { autoscaler, container: endless.name })];
+      const span = computeGrowth(pod, autoscaler, trigger);
       return isWideGrowth(span) ? [toGrowthRelation(object, trigger, { ...span, autoscaler })] : [];
     });
   });
@@ -254,9 +264,14 @@ interface RequestGrowth {
   readonly maxRequest: number;
 }
 
-function computeGrowth(pod: PodFacts, autoscaler: Autoscaler, { type, container }: ResourceTrigger): RequestGrowth {
+function listCounted({ containers }: PodFacts, { container }: ResourceTrigger): readonly ContainerFacts[] {
+  return containers.filter((one) => one.kind !== "init" && (container === null || one.name === container));
+}
+
+function computeGrowth(pod: PodFacts, autoscaler: Autoscaler, trigger: ResourceTrigger): RequestGrowth {
+  const { type } = trigger;
   const managed = listContainers(autoscaler, pod);
-  const counted = pod.containers.filter((one) => one.kind !== "init" && (container === null || one.name === container));
+  const counted = listCounted(pod, trigger);
   const born = counted.map(({ spec }) => spec[`${type}.requests`] ?? 0);
   const full = counted.map((one, index) => {
     const least = born[index] ?? 0;
@@ -269,13 +284,31 @@ function computeGrowth(pod: PodFacts, autoscaler: Autoscaler, { type, container 
 function findMaxRequest({ spec }: ContainerFacts, { sides }: Autoscaler, resource: Resource): number | null {
   const find = (key: typeof sides[number]["key"]) => sides.find((side) => side.key === key);
   const limits = find(`${resource}.limits`);
-  const limit = limits === undefined ? spec[`${resource}.limits`] : limits.bounds.max;
+  const given = spec[`${resource}.limits`];
+  const limit = given === null || limits === undefined ? given : limits.bounds.max;
   const ceilings = [find(`${resource}.requests`)?.bounds.max ?? null, limit].filter((amount) => amount !== null);
   return ceilings.length === 0 ? null : Math.min(...ceilings);
 }
 
 function sumAmounts(amounts: readonly number[]): number {
   return amounts.reduce((total, amount) => total + amount, 0);
+}
+
+function toEndlessRelation(
+  object: ScaledObject,
+  { index, type }: ResourceTrigger,
+  { autoscaler, container }: { readonly autoscaler: Autoscaler; readonly container: string },
+): Relation {
+  return {
+    of: toScaledSubject(object),
+    level: "warning",
+    rule: "no-maximum",
+    path: `spec.triggers[${index}]`,
+    message:
+      `autoscaler "${autoscaler.name}" has no maximum for the ${type} request of container "${container}": podfit compares usage ` +
+      `with the initial request, and adds pods before they grow: set bounds.${type}.requests.max of the autoscaler, or, where ` +
+      "that is intended, baseline: initial in the trigger's metadata",
+  };
 }
 
 function toGrowthRelation(

@@ -2,6 +2,7 @@
 import type { Autoscaler, WorkloadKind } from "../../../model/autoscaler.ts";
 import type { PodFacts } from "../../../model/pod.ts";
 import type { ScaledObject } from "../../../model/scaled_object.ts";
+import type { Resource, ResourceField, Resources } from "../../../units/resources.ts";
 import { matches } from "../../../units/selector.ts";
 import type { Statement, Subject } from "../findings.ts";
 import type { KnownObjects, WorkloadTemplate } from "../known_objects.ts";
@@ -61,6 +62,26 @@ export function findPods(autoscaler: Autoscaler, known: KnownObjects): readonly 
   const live = known.pods.filter((pod) => isOwn(pod) && !pod.finished && !pod.deleting);
   if (live.length > 0) return live;
   return found === null ? listTemplates(known).map(({ pod }) => pod).filter(isOwn) : [found.pod];
+}
+
+/**
+ * Returns the pod with the sizes that it has once it is made, millicores or bytes: a LimitRange fills in both, and a
+ * limit the request. A request of 0 counts as none. Clauses: R25.
+ */
+export function fillSizes(pod: PodFacts, type: Resource, { limitranges }: KnownObjects): PodFacts {
+  const fill = (sizes: Resources, others: readonly Resources[]): Resources => {
+    const find = (...keys: readonly ResourceField[]) =>
+      [sizes, ...others].flatMap((one) => keys.map((key) => one[key])).find((amount) => amount !== null);
+    const [request, limit] = [`${type}.requests`, `${type}.limits`] as const;
+    return { ...sizes, [request]: find(request, limit) || null, [limit]: find(limit) ?? null };
+  };
+  const defaults = limitranges.filter(({ namespace }) => namespace === pod.namespace)
+    .flatMap(({ ranges }) => ranges.map((rule) => rule.defaults));
+  return {
+    ...pod,
+    podResources: pod.podResources && fill(pod.podResources, []),
+    containers: pod.containers.map((one) => ({ ...one, spec: fill(one.spec, defaults) })),
+  };
 }
 
 /** Every workload of any kind. */
