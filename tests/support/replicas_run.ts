@@ -46,10 +46,10 @@ export function kedasHpa(uid: string, metrics: readonly Json[] = [kafkaMetric()]
   return { ...made, spec: { ...spec, minReplicas: 1, maxReplicas: 10, metrics } };
 }
 
-export function kafkaMetric(averageValue = "10"): Json {
+export function kafkaMetric(averageValue = "10", index = 0): Json {
   return {
     type: "External",
-    external: { metric: { name: "s0-kafka-orders" }, target: { type: "AverageValue", averageValue } },
+    external: { metric: { name: `s${index}-kafka-orders` }, target: { type: "AverageValue", averageValue } },
   };
 }
 

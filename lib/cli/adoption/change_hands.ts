@@ -8,12 +8,16 @@ import { createClient } from "../../kube/client.ts";
 import { getErrorMessage } from "../../kube/errors.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import {
+  fitsTriggers,
+  formatAdoptionRecord,
+  type HpaMetric,
   isSelected,
   KEDA_METRICS,
   KEDA_PAUSED,
   MEASURED_BY,
   parseAdoptedTriggers,
   SELECTED,
+  toAdoptionRecord,
 } from "../../resources/scaled_object/adoption.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
 import { parseGoBoolean } from "../../units/numbers.ts";
@@ -170,6 +174,13 @@ function isOn({ annotations }: SeenObject, key: string): boolean {
     (key === PAUSED_REPLICAS || parseGoBoolean(String(annotations[key])) !== false);
 }
 
+/** Where a record is needed, it is that of the triggers that are there now, and of KEDA's HPA as it is now. */
+function hasRecordOf(seen: SeenObject, metrics: readonly HpaMetric[]): boolean {
+  const { record, triggersHash } = parseAdoptedTriggers(seen.object);
+  return hasFittingRecord(seen) &&
+    (record === null || formatAdoptionRecord(record) === formatAdoptionRecord(toAdoptionRecord(metrics, triggersHash)));
+}
+
 /** Where a record is needed, it is that of the triggers that are there now. */
 function hasFittingRecord({ object }: SeenObject): boolean {
   const { record, problem, isStale } = parseAdoptedTriggers(object);
@@ -182,22 +193,36 @@ function needsRecord({ spec }: SeenObject["object"]): boolean {
   return triggers.some((one) => !isRecord(one) || (one["type"] !== "cpu" && one["type"] !== "memory"));
 }
 
+/** Of the timeout: in this time KEDA changes its HPA, if it has to. */
+const KEDAS_SHARE = 1 / 3;
+
 /**
  * Waits for podfit's word that KEDA scales, and for the record of KEDA's HPA, and pauses the object as it is then. A
- * condition of an earlier adoption says True, so it does not count.
+ * condition of an earlier adoption says True, so it does not count. KEDA changes its HPA a moment after the triggers.
  */
 function pauseWithRecord(steps: Steps, of: ObjectName): Promise<string | null> {
+  const kedaMs = steps.clock.monotonic() + steps.timeoutMs * KEDAS_SHARE;
   return waitUntil(steps, async () => {
     const seen = await readObject(steps, of);
     const said = findCondition(seen, "PodfitScaling");
     if (said === null || said.status === "True") return { cause: NO_PODFIT };
-    const { hpa, isThere } = await findKedasHpa(steps, seen);
+    const { hpa, isThere, metrics, isOlder } = await findKedasHpa(steps, seen);
     if (!isThere) {
       return {
         cause: `KEDA has made no HPA "${hpa}"; look whether KEDA's operator runs, and at \`kubectl describe so\``,
       };
     }
-    if (!hasFittingRecord(seen)) return { cause: "podfit has written no record of KEDA's HPA; look at podfit's log" };
+    const isWaiting = isOlder && steps.clock.monotonic() < kedaMs;
+    if (needsRecord(seen.object) && (isWaiting || !fitsTriggers(seen.object["spec"], metrics))) {
+      return {
+        cause:
+          `KEDA has not changed its HPA "${hpa}" since the triggers changed; try again in a few seconds, and look ` +
+          "whether KEDA's operator runs",
+      };
+    }
+    if (!hasRecordOf(seen, metrics)) {
+      return { cause: "podfit has written no record of KEDA's HPA; look at podfit's log" };
+    }
     const { resourceVersion } = seen;
     if (!await annotate(steps, of, { annotations: { [KEDA_PAUSED]: "true" }, resourceVersion })) {
       return { cause: "another writer changes the object all the time; look at `kubectl get so --watch`" };

@@ -1,9 +1,13 @@
 /** The ScaledObjects that `podfit adopt` and `podfit release` read, change and wait for. */
+import type { HorizontalPodAutoscaler } from "../../api/kubernetes.ts";
+import { parseHpa } from "../../daemon/cluster/parse_objects.ts";
 import { parseConditions } from "../../horizontal/status.ts";
 import { type ApiClient, MERGE } from "../../kube/client.ts";
 import { toApiError } from "../../kube/errors.ts";
 import type { Condition } from "../../model/replicas_state.ts";
+import type { HpaMetric } from "../../resources/scaled_object/adoption.ts";
 import type { Clock } from "../../runtime/clock.ts";
+import { parseTime } from "../../units/time.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import { StartError } from "../command/process.ts";
 import type { AdoptionOptions } from "./options.ts";
@@ -116,23 +120,47 @@ export async function annotate(
   throw toApiError(response, error);
 }
 
-/** KEDA keeps its HPA also while the target is at zero. Resolves to its name, and whether it is there. Clauses: M6. */
+/** KEDA's HPA of an object. */
+interface KedasHpa {
+  readonly hpa: string;
+  readonly isThere: boolean;
+  /** What it asks of triggers but cpu and memory. */
+  readonly metrics: readonly HpaMetric[];
+  /** The spec of the object has changed since that of the HPA, by the clock of the API server. */
+  readonly isOlder: boolean;
+}
+
+/** KEDA keeps its HPA also while the target is at zero. Clauses: M6. */
 export async function findKedasHpa(
   { client, signal }: Pick<Steps, "client" | "signal">,
   { namespace, name, uid, object }: SeenObject,
-): Promise<{ readonly hpa: string; readonly isThere: boolean }> {
+): Promise<KedasHpa> {
   const { advanced } = isRecord(object["spec"]) ? object["spec"] : {};
   const config = isRecord(advanced) ? advanced["horizontalPodAutoscalerConfig"] : null;
   const own = isRecord(config) ? config["name"] : null;
   const hpa = typeof own === "string" && own !== "" ? own : `keda-hpa-${name}`;
   const path = `/apis/autoscaling/v2/namespaces/${namespace}/horizontalpodautoscalers/${encodeURIComponent(hpa)}`;
   const { data, error, response } = await client.untyped({ method: "GET", path, signal });
-  if (response.status === 404) return { hpa, isThere: false };
+  if (response.status === 404) return { hpa, isThere: false, metrics: [], isOlder: false };
   if (!response.ok) throw toApiError(response, error);
-  const metadata = isRecord(data) && isRecord(data["metadata"]) ? data["metadata"] : {};
-  const owners = Array.isArray(metadata["ownerReferences"]) ? metadata["ownerReferences"] : [];
-  const isOwn = owners.some((one) => isRecord(one) && one["uid"] === uid);
-  return { hpa, isThere: isOwn && metadata["deletionTimestamp"] === undefined };
+  const found = data as HorizontalPodAutoscaler;
+  const { owners, metrics } = parseHpa(found);
+  return {
+    hpa,
+    isThere: owners.includes(uid) && found.metadata?.deletionTimestamp === undefined,
+    metrics,
+    isOlder: findSpecChange(object) > findSpecChange(found),
+  };
+}
+
+/** Returns when a client last changed the spec, epoch ms, in whole seconds; 0 = not known. */
+function findSpecChange(object: unknown): number {
+  const metadata = isRecord(object) && isRecord(object["metadata"]) ? object["metadata"] : {};
+  const entries = Array.isArray(metadata["managedFields"]) ? metadata["managedFields"].filter(isRecord) : [];
+  const times = entries.map(({ subresource, fieldsV1, time }) =>
+    subresource === undefined && isRecord(fieldsV1) && "f:spec" in fieldsV1 ? parseTime(time) ?? 0 : 0
+  );
+  return Math.max(0, ...times);
 }
 
 /** Returns a condition of the object; `null` = it has none of this type. */

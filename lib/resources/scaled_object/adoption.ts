@@ -116,11 +116,35 @@ export interface HpaMetric {
  */
 export function toAdoptionRecord(metrics: readonly HpaMetric[], triggersHash: string): AdoptionRecord {
   const known = metrics.flatMap(({ name, type, target }): readonly AdoptedMetric[] => {
-    const index = /^s([0-9]{1,3})-/.exec(name)?.[1];
-    const metric = parseMetric({ trigger: index === undefined ? "formula" : Number(index), name, type, target });
+    const metric = parseMetric({ trigger: findTriggerIndex(name) ?? "formula", name, type, target });
     return metric === null ? [] : [metric];
   });
   return { triggers: triggersHash, metrics: known.slice(0, MAX_METRICS) };
+}
+
+/** `null` for the result of the formula. */
+function findTriggerIndex(metricName: string): number | null {
+  const index = /^s([0-9]{1,3})-/.exec(metricName)?.[1];
+  return index === undefined ? null : Number(index);
+}
+
+/**
+ * Returns whether the metrics of KEDA's HPA can be those of these triggers: a metric of the right type for each trigger
+ * but cpu and memory, or one for the formula. Only the scaler knows the rest of a name, and the target. Clauses: M6.
+ */
+export function fitsTriggers(spec: unknown, metrics: readonly HpaMetric[]): boolean {
+  const { triggers, advanced } = isRecord(spec) ? spec : {};
+  const modifiers = isRecord(advanced) && isRecord(advanced["scalingModifiers"]) ? advanced["scalingModifiers"] : {};
+  const wanted = typeof modifiers["formula"] === "string" && modifiers["formula"] !== ""
+    ? [{ index: null, type: modifiers["metricType"] }]
+    : (Array.isArray(triggers) ? triggers : []).flatMap((one, index) => {
+      const { type, metricType } = isRecord(one) ? one : {};
+      return type === "cpu" || type === "memory" ? [] : [{ index, type: metricType }];
+    });
+  const has = ({ name, type }: HpaMetric, one: typeof wanted[number]) =>
+    findTriggerIndex(name) === one.index && type === (one.type || "AverageValue");
+  return wanted.every((one) => metrics.some((metric) => has(metric, one))) &&
+    metrics.every((metric) => wanted.some((one) => has(metric, one)));
 }
 
 /** Returns 16 hexadecimal digits that change with the triggers or the formula. Any shape is accepted. Clauses: M5. */

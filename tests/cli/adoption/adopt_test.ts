@@ -229,6 +229,67 @@ Deno.test("adopt makes a new record for triggers that changed during the pause (
   assertEquals(await run.condition("web", "PodfitScaling"), "True Scaling");
 });
 
+/** KEDA's operator, which follows the triggers so many seconds late. */
+function createSlowKeda(lateSeconds: number) {
+  let seconds = 0;
+  return async (run: ReplicasRun): Promise<void> => {
+    if (seconds++ < lateSeconds) return;
+    const { spec: { triggers } } = await run.cluster.get("scaledobjects/web");
+    const hpa = await run.cluster.find("horizontalpodautoscalers/keda-hpa-web");
+    const metrics = triggers.map((one: Json, index: number) => kafkaMetric(one.metadata.lagThreshold, index));
+    if (hpa === null || JSON.stringify(hpa.spec.metrics) === JSON.stringify(metrics)) return await actAsKeda(run);
+    await run.cluster.patch("horizontalpodautoscalers/keda-hpa-web", { spec: { metrics } });
+  };
+}
+
+Deno.test("adopt right after a change of the triggers takes what KEDA's HPA asks after that change (M4, M6)", async () => {
+  await using run = await start();
+  await actAsKeda(run);
+  await run.advance(30);
+  await run.cluster.patch("scaledobjects/web", { spec: { triggers: [kafka("15")] } });
+  const { code, error } = await ask("adopt", run, { keda: createSlowKeda(4) });
+  assertEquals([code, error], [0, ""]);
+  const record = (await annotationsOf(run))[RECORD] ?? "";
+  assert(record.includes("15000m"), record);
+});
+
+Deno.test("adopt waits for KEDA a third of the time where KEDA's HPA asks the same after a change (M6)", async () => {
+  await using run = await start();
+  await actAsKeda(run);
+  await run.advance(30);
+  await run.cluster.patch("scaledobjects/web", { spec: { cooldownPeriod: 100 } });
+  const from = run.cluster.clock.monotonic();
+  const { code, error } = await ask("adopt", run);
+  assertEquals([code, error], [0, ""]);
+  const waitedMs = run.cluster.clock.monotonic() - from;
+  assert(waitedMs >= 10_000 && waitedMs < 20_000, `${waitedMs}`);
+});
+
+Deno.test("adopt undoes the selection where KEDA's HPA has not the metrics of the triggers, and says so (M6)", async () => {
+  await using run = await start();
+  await actAsKeda(run);
+  await run.cluster.patch("scaledobjects/web", { spec: { triggers: [kafka(), kafka()] } });
+  const { code, error } = await ask("adopt", run);
+  assertEquals([code, await annotationsOf(run)], [2, {}]);
+  assertStringIncludes(
+    error,
+    'KEDA has not changed its HPA "keda-hpa-web" since the triggers changed; try again in a few',
+  );
+});
+
+Deno.test("adopt does not take a record that podfit made of KEDA's HPA before its last change (M4, M6)", async () => {
+  await using run = await start();
+  await actAsKeda(run);
+  const { metadata: { uid } } = await run.cluster.get("scaledobjects/web");
+  const newer = kedasHpa(uid, [kafkaMetric("15")]);
+  // podfit's watch does not show the change yet.
+  const refuse = ({ method, url }: Request) =>
+    method === "GET" && url.endsWith("/horizontalpodautoscalers/keda-hpa-web") ? Response.json(newer) : null;
+  const { code, error } = await ask("adopt", run, { refuse });
+  assertEquals([code, await annotationsOf(run)], [2, {}]);
+  assertStringIncludes(error, "podfit has written no record of KEDA's HPA");
+});
+
 Deno.test("release pauses the object again where KEDA makes no HPA, so podfit goes on (M6)", async () => {
   await using run = await start();
   await actAsKeda(run);

@@ -1,11 +1,13 @@
 /**
  * The adoption record, and what of a ScaledObject is KEDA's.
- * Clauses: M3, M4, M5, M10, M12, M23.
+ * Clauses: M3, M4, M5, M6, M10, M12, M23.
  */
 import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "#assert";
 import {
+  fitsTriggers,
   formatAdoptionRecord,
   hashTriggers,
+  type HpaMetric,
   isSelected,
   parseAdoptionRecord,
   toAdoptionRecord,
@@ -333,4 +335,29 @@ Deno.test("a trigger that KEDA has two metrics for fails, and says to give the o
   const [kafka] = external(facts);
   assert(kafka?.source.kind === "keda");
   assertStringIncludes(kafka.source.problem ?? "", "podfit release");
+});
+
+Deno.test("metrics of KEDA's HPA fit triggers of the same indices and types, and a formula by its one metric (M6)", () => {
+  const [kafka, cpu] = [{ type: "kafka" }, { type: "cpu", metricType: "Utilization" }];
+  const metric = (name: string, type = "AverageValue") => ({ name, type, target: "10" });
+  const [first, second] = [metric("s0-kafka-a"), metric("s1-kafka-b")];
+  const formula = { scalingModifiers: { formula: "a + b", target: "5", metricType: "Value" } };
+  const cases: readonly (readonly [spec: unknown, metrics: readonly HpaMetric[], fits: boolean])[] = [
+    [{ triggers: [kafka] }, [first], true],
+    [{ triggers: [cpu, kafka] }, [second], true],
+    [{ triggers: [cpu, kafka] }, [first], false],
+    [{ triggers: [kafka, kafka] }, [first], false],
+    [{ triggers: [kafka] }, [first, second], false],
+    // The scaler "external" can have several.
+    [{ triggers: [{ type: "external" }] }, [first, metric("s0-other")], true],
+    [{ triggers: [{ ...kafka, metricType: "Value" }] }, [first], false],
+    [{ triggers: [{ ...kafka, metricType: "Value" }] }, [metric("s0-kafka-a", "Value")], true],
+    [{ triggers: [kafka, kafka], advanced: formula }, [first, second], false],
+    [{ triggers: [kafka, kafka], advanced: formula }, [metric("composite-metric", "Value")], true],
+    [{ triggers: [kafka] }, [metric("composite-metric")], false],
+    [null, [], true],
+  ];
+  for (const [spec, metrics, fits] of cases) {
+    assertEquals(fitsTriggers(spec, metrics), fits, JSON.stringify([spec, metrics]));
+  }
 });
