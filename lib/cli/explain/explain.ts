@@ -25,7 +25,7 @@ import {
   type RecordsOptions,
 } from "../connection/records.ts";
 import { explainPod } from "../explanation/explain_pod.ts";
-import { explainPlainWorkload, explainWorkload, findTargetName, isPodNameOf } from "../explanation/explain_workload.ts";
+import { explainPlainWorkload, explainWorkload, findTargetName, isPodOf } from "../explanation/explain_workload.ts";
 import type { Explanation } from "../explanation/explanation.ts";
 import { describePod, describeWorkload } from "../explanation/words.ts";
 import { isData, writeData } from "../terminal/data.ts";
@@ -177,9 +177,7 @@ export async function explainFromSources(
   const objects = latest.filter((line) => line.kind === "scaledObject");
   const object = objects.find((line) => isAbout(line, subject));
   const target = object === undefined ? `${subject.kind}/${subject.name}` : findTargetName(object);
-  const pods = latest.filter((line) => line.kind === "pod").filter(({ name }) =>
-    target !== null && isPodNameOf(name, target)
-  );
+  const pods = latest.filter((line) => line.kind === "pod").filter((line) => target !== null && isPodOf(line, target));
   if (object === undefined) return explainPods(pods, subject, { ...options, unknown });
   const lines = await askUntilAnswered(
     sources,

@@ -16,7 +16,7 @@ import { VERSION } from "../command/process.ts";
 import { createReplicasOptions, type ReplicasMode, SAFE_REPLICAS_FLAGS } from "../connection/api_server.ts";
 import { fetchOne, getField, toPath } from "../connection/podfits.ts";
 import { DebugError, type DebugSource } from "../connection/records.ts";
-import { findTargetName, isPodNameOf } from "../explanation/explain_workload.ts";
+import { findTargetName, isPodOf } from "../explanation/explain_workload.ts";
 
 interface CollectOptions {
   readonly server: ApiServer;
@@ -145,7 +145,7 @@ export function hasEnoughRecords(lines: readonly RecordLine[], { kind, name }: S
     kind === "scaledobject" ? line.name === name : findTargetName(line) === target
   );
   if (objects.length > 0) return objects.filter(({ record }) => record.outcome.report?.half === "tick").length > 1;
-  return pods.some((line) => isPodNameOf(line.name, target) && hasTwoSamples(line));
+  return pods.some((line) => isPodOf(line, target) && hasTwoSamples(line));
 }
 
 /** Returns whether the autoscaler of this name, in the pod's namespace, matches the pod. */

@@ -371,26 +371,25 @@ export function findTargetName({ record: { input: { object } } }: ScaledObjectLi
   return scaledObject === null ? null : `${scaledObject.target.kind.toLowerCase()}/${scaledObject.target.name}`;
 }
 
+/** Returns whether the pod is of the workload, `deployment/web`. Without an owner in the record its name decides. */
+export function isPodOf({ name, record: { input: { pod: { workload } } } }: PodLine, target: string): boolean {
+  return workload === undefined ? isPodNameOf(name, target) : workload.toLowerCase() === target;
+}
+
 /** Returns whether the controller of the workload makes pods of this name. */
 export function isPodNameOf(pod: string, target: string): boolean {
   const [kind = "", workload = ""] = target.split("/");
-  if (!pod.startsWith(`${workload}-`)) return false;
-  const rest = pod.slice(workload.length + 1);
-  if (kind === "deployment" && pod.length === CUT_NAME && CUT_REST.test(rest)) return true;
-  return POD_NAME_PATTERNS.find(([one]) => one === kind)?.[1].test(rest) ?? false;
+  if (kind === "statefulset") return pod.startsWith(`${workload}-`) && /^\d+$/.test(pod.slice(workload.length + 1));
+  const own = `${workload}-`.slice(0, MAX_NAME_START);
+  const start = pod.slice(0, -5);
+  if (!start.startsWith(own) || !/^[0-9a-z]{5}$/.test(pod.slice(-5))) return false;
+  const hash = start.slice(own.length);
+  if (kind !== "deployment") return kind === "daemonset" && hash === "";
+  return (start.length < MAX_NAME_START ? /^[0-9a-z]+-$/ : /^[0-9a-z]{0,10}-?$/).test(hash);
 }
 
-/** The part of a pod's name after the workload's name and a dash. */
-const POD_NAME_PATTERNS: readonly (readonly [kind: string, rest: RegExp])[] = [
-  ["deployment", /^[0-9a-z]+-[0-9a-z]{5}$/],
-  ["statefulset", /^\d+$/],
-  ["daemonset", /^[0-9a-z]{5}$/],
-];
-
-/** A longer name is cut before its last five characters, so the dash before them can be missing. */
-const CUT_NAME = 63;
-
-const CUT_REST = /^[0-9a-z]{6,15}$/;
+/** The API server cuts what is before the five random characters of a generated name. */
+const MAX_NAME_START = 58;
 
 /** `60 % of requests`, `5 on average`. */
 function describeTarget(trigger: Trigger | undefined): string {

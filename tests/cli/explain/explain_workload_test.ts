@@ -1,7 +1,10 @@
 /** What `podfit explain` says of a workload's number of pods, word by word, on records of podfit beside an embedded cluster. */
 import { assert, assertEquals } from "#assert";
 import type { Json } from "../../support/api_objects.ts";
+import { explainFromSources } from "../../../lib/cli/explain/explain.ts";
+import { createRecordsSource } from "../../../lib/cli/explain/without_daemon.ts";
 import { autoscaler, deployment } from "../../e2e/support/workloads.ts";
+import { ClusterRun } from "../../support/cluster_run.ts";
 import { explainObject, POLICY, toText } from "../../support/explain_run.ts";
 import { assertScreens } from "../../support/pages.ts";
 import { keepLines } from "../../support/record_lines.ts";
@@ -86,4 +89,29 @@ Deno.test("explain says from which ratio on a workload within the tolerance gets
   setLoad(65);
   await run.advance(120);
   assertEquals(await run.replicas(), 2);
+});
+
+Deno.test("explain lists the pods of a Deployment by their owner, also where Kubernetes has cut their names", async () => {
+  const lines = keepLines();
+  const start = "w".repeat(58);
+  const objects = [`${start}-a`, `${start}-b`, "web"].flatMap((name) => [
+    deployment(name, { replicas: 1, containers: [{ requests: { cpu: "100m" } }] }),
+    autoscaler(name, { target: { kind: "deployment", name }, containerName: "main", policy: POLICY }),
+  ]);
+  await using run = await ClusterRun.start();
+  await run.create(...objects);
+  await using _podfit = run.startPodfit(undefined, { sinks: [lines.onEvaluation] });
+  await run.advance(30);
+  const pods = async (name: string) => {
+    const options = { namespace: "default", signal: new AbortController().signal, now: () => run.clock.now() };
+    const source = createRecordsSource(lines.all());
+    const explained = await explainFromSources([source], { kind: "deployment", name }, options);
+    return explained.kind === "pod" ? [] : explained.pods.map((one) => one.name);
+  };
+  const all = lines.all().flatMap((line) => line.kind === "pod" ? [line.record.input.pod] : []);
+  for (const name of [`${start}-a`, `${start}-b`, "web"]) {
+    const own = new Set(all.flatMap((pod) => pod.workload === `Deployment/${name}` ? [pod.name] : []));
+    assertEquals([await pods(name), own.size], [[...own], 1], name);
+  }
+  assert(all.some(({ name }) => new RegExp(`^${start}[0-9a-z]{5}$`).test(name)), "no name was cut");
 });

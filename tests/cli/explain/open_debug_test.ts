@@ -257,6 +257,14 @@ Deno.test("a pod's name says of which workload it is, by the workload's kind", (
   const long = "w".repeat(50);
   assertEquals(isPodNameOf(`${`${long}-6f67d4ffb-`.slice(0, 58)}x2x4k`, `deployment/${long}`), true);
   assertEquals(isPodNameOf(`${long}-api-6f-x2x4k`, `deployment/${long}`), false);
+  for (let length = 45; length < 70; length++) {
+    const name = "w".repeat(length);
+    const [pod, ofSet] = [`${name}-6f67d4ffb4-`, `${name}-`].map((start) => `${start.slice(0, 58)}x2x4k`);
+    assertEquals(isPodNameOf(pod ?? "", `deployment/${name}`), true, `${length}`);
+    assertEquals(isPodNameOf(ofSet ?? "", `daemonset/${name}`), true, `${length}`);
+    assertEquals(isPodNameOf(`${name}-0`, `statefulset/${name}`), true, `${length}`);
+    assertEquals(isPodNameOf(pod ?? "", `deployment/v${name}`), false, `${length}`);
+  }
 });
 
 Deno.test("openPodfits() asks each ready sidecar of the namespace where no pod is named", async () => {

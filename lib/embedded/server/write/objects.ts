@@ -69,6 +69,11 @@ export function checkAddress(
   }
 }
 
+/** What is longer than 58 characters is cut. https://github.com/kubernetes/apiserver/blob/master/pkg/storage/names/generate.go */
+export function toGeneratedName(generateName: string, random: () => number): string {
+  return generateName.slice(0, 58) + toSuffix(random);
+}
+
 /** Five characters that make no words. */
 export function toSuffix(random: () => number): string {
   const letters = "bcdfghjklmnpqrstvwxz2456789";

@@ -35,7 +35,7 @@ import {
 import { Entry, type Store } from "../store.ts";
 import type { Admission } from "./admission.ts";
 import { trackUpdate, type Writer } from "./fields.ts";
-import { checkAddress, type Place, toNewDraft, toNextDraft, toSuffix, toUid } from "./objects.ts";
+import { checkAddress, type Place, toGeneratedName, toNewDraft, toNextDraft, toUid } from "./objects.ts";
 
 /** More formats of patches, by media type: what a patch makes of an object. Each may throw a Refusal. */
 export type PatchFormats = Readonly<Record<string, (target: Json, patch: Json) => Json>>;
@@ -100,7 +100,7 @@ export function createObject(context: WriteContext, sent: JsonObject, applied?: 
   if (textAt(sent, "metadata", "resourceVersion") !== "" && !isDryRun) throw versionOnCreate();
   if (namespace !== null) checkNamespace(context, sent);
   const generateName = textAt(sent, "metadata", "generateName");
-  const name = textAt(sent, "metadata", "name") || (generateName === "" ? "" : generateName + toSuffix(random));
+  const name = textAt(sent, "metadata", "name") || (generateName === "" ? "" : toGeneratedName(generateName, random));
   const draft = toNewDraft(sent, { type, namespace, name, uid: toUid(random), now });
   checkKnown(draft, context);
   type.setDefaults(draft);
