@@ -242,7 +242,10 @@ const MAX_SILENCE_MS = 60_000;
 /** Errors that end, because podfits start and stop. */
 const RETRIED_REASONS: readonly DebugReason[] = ["NothingKnown", "NoPodfit", "Unreachable"];
 
-/** Runs until the signal aborts or the output has no reader. Rejects where the first explanation fails, and with errors that are not temporary. */
+/**
+ * Runs until the signal aborts or the output has no reader. Rejects where the first explanation fails, and with errors
+ * that are not temporary.
+ */
 export async function watchExplanation(options: WatchOptions): Promise<void> {
   const { clock, onExplained, onTrouble } = options;
   const ending = new AbortController();

@@ -206,7 +206,7 @@ function findOtherClient({ resizes }: PodFacts, container: string, entryAt: numb
   return managers.find((manager) => !manager.startsWith("podfit.")) ?? null;
 }
 
-/** The maximum number of resizes in an explanation. */
+/** The maximum number of resizes in an explanation, and the last accepted one. */
 const MAX_RESIZES = 5;
 
 /** The newest first, with refused ones. */
@@ -222,7 +222,9 @@ function listResizes(lines: readonly PodLine[], container: string): readonly Res
     const refused = isRefused ? `${answer.reason}: ${answer.message}` : null;
     found.push({ at: now, action, change, why, tookMs: null, refused });
   }
-  return found.slice(-MAX_RESIZES).reverse();
+  // Where the newest were all refused, the size is still that of the last accepted one.
+  const lastAccepted = found.findLastIndex(({ refused }) => refused === null);
+  return found.filter((_, index) => index === lastAccepted || index >= found.length - MAX_RESIZES).reverse();
 }
 
 /** A pod has one resize in progress at a time: the last accepted one. */

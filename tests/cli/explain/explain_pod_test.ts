@@ -126,6 +126,45 @@ Deno.test("explain names the other client that resized a pod after podfit, and t
   assert(text[at + 2]?.startsWith("    30s ago (11:01:01Z)  cpu.requests 100m -> 485m"), text[at + 2]);
 });
 
+Deno.test("explain says which resize gave a pod its size, though five were refused since", async () => {
+  await using run = await ExplainRun.start();
+  await run.advance(30);
+  run.use(300);
+  await run.resized(1);
+  await run.advance(30);
+  const lines = run.lines.pod("web");
+  const answered = lines.find(({ record }) => record.input.observation.kind === "answered");
+  const last = lines.at(-1);
+  assert(answered !== undefined && last !== undefined);
+  const { observation } = answered.record.input;
+  assert(observation.kind === "answered");
+  const refused = Array.from({ length: 5 }, (_, index) => {
+    const now = last.record.input.now + (index + 1) * 60_000;
+    const answer = {
+      kind: "refused",
+      reason: "Quota",
+      message: "exceeded quota",
+      resources: ["cpu"],
+      waitMs: null,
+    } as const;
+    return {
+      ...last,
+      since: now,
+      record: { ...last.record, input: { ...last.record.input, now, observation: { ...observation, answer } } },
+    };
+  });
+  const explained = explainPod([...lines, ...refused], { now: run.run.clock.now() + 400_000 });
+  assertEquals(explained?.origin.startsWith("It has this size because podfit changed cpu.requests 100m -> "), true);
+  assertEquals(explained?.containers[0]?.resizes.map((one) => one.refused === null), [
+    false,
+    false,
+    false,
+    false,
+    false,
+    true,
+  ]);
+});
+
 Deno.test("explain says of a resize by podfit whose answer came late that it was podfit's", async () => {
   await using run = await ExplainRun.start();
   await run.advance(30);
