@@ -3,7 +3,7 @@
  *
  * All parsers accept any value, report every problem with its path as the API server would, and never throw.
  */
-import { addProblem, isRecord, joinPath, type Problem, quote } from "./untrusted.ts";
+import { addProblem, isRecord, joinPath, measureJson, type Problem, quote } from "./untrusted.ts";
 
 type Operator = "In" | "NotIn" | "Exists" | "DoesNotExist";
 
@@ -92,6 +92,9 @@ type ParsedSelector =
 export function parseSelector(value: unknown, path: string): ParsedSelector {
   const problems: Problem[] = [];
   const source = parseSource(value, { path, problems });
+  if (problems.length === 0 && measureJson(source, MAX_LENGTH) > MAX_LENGTH) {
+    addProblem(problems, { path, message: `Cannot use selector: ${TOO_LONG}` });
+  }
   if (problems.length > 0) return { ok: false, problems };
   const requirements: Requirement[] = [
     ...Object.entries(source.matchLabels ?? {}).map(toRequirement),
@@ -100,6 +103,15 @@ export function parseSelector(value: unknown, path: string): ParsedSelector {
   requirements.sort((a, b) => a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
   return { ok: true, selector: { requirements, source } };
 }
+
+/**
+ * Bytes as JSON, and characters of a text. 20 labels of the greatest length fit. podfit keeps the selectors of all
+ * workloads and PodDisruptionBudgets, and the API server limits them by the size of the object only.
+ */
+const MAX_LENGTH = 8 * 1024;
+
+const TOO_LONG =
+  `it is longer than ${MAX_LENGTH} characters, which podfit would have to keep: use fewer or shorter values`;
 
 /** Far more than a real selector has, of matchLabels and of matchExpressions each. A longer list is refused unread. */
 const MAX_REQUIREMENTS = 20;
@@ -235,7 +247,7 @@ export function parseSelectorText(text: string, path: string): ParsedSelector {
     const problem: Problem = { path, message: `Cannot parse selector ${quote(text)}: ${fault}` };
     return { ok: false, problems: [problem] };
   };
-  if (text.length > MAX_LENGTH) return refuse(`it is longer than ${MAX_LENGTH} characters`);
+  if (text.length > MAX_LENGTH) return refuse(TOO_LONG);
   const tokens = new SelectorTokens(text);
   const requirements: Requirement[] = [];
   try {
@@ -256,9 +268,6 @@ export function parseSelectorText(text: string, path: string): ParsedSelector {
   }));
   return { ok: true, selector: { requirements, source: { matchExpressions } } };
 }
-
-/** Far longer than a real selector. */
-const MAX_LENGTH = 64 * 1024;
 
 /** No token is empty. */
 const END = "";

@@ -42,3 +42,14 @@ Deno.test("parseSelectorText() gives a selector that matches as its text says (R
   );
   assertEquals(verdicts, [true, false, false, false]);
 });
+
+Deno.test("parseSelectorText() refuses a text of more than 8 KiB unread (R30)", () => {
+  const find = (values: number) => {
+    const parsed = parseSelectorText(`app in (${Array(values).fill("x".repeat(63)).join(",")})`, "status.selector");
+    return parsed.ok ? null : parsed.problems[0]?.message.split(": ").slice(1).join(": ");
+  };
+  assertEquals([find(127), find(128)], [
+    null,
+    "it is longer than 8192 characters, which podfit would have to keep: use fewer or shorter values",
+  ]);
+});

@@ -163,6 +163,10 @@ Deno.test("parseSelector() refuses what is too long or too many at once, in few 
     [{ matchLabels: Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`k${index}`, "v"])) }, 1],
     [expression("In", Array(101).fill("x")), 1],
     [expression("In", Array(100).fill("x")), 0],
+    [{ matchExpressions: Array(20).fill(expression("In", Array(100).fill("x".repeat(63))).matchExpressions[0]) }, 1],
+    [{
+      matchLabels: Object.fromEntries(Array.from({ length: 20 }, (_, index) => [toLongestKey(index), "x".repeat(63)])),
+    }, 0],
   ];
   for (const [selector, count] of hostile) {
     const problems = problemsOf(selector);
@@ -170,6 +174,11 @@ Deno.test("parseSelector() refuses what is too long or too many at once, in few 
     assert(problems.every((problem) => problem.length < 300));
   }
 });
+
+/** No label key is longer. */
+function toLongestKey(index: number): string {
+  return `${Array(4).fill("p".repeat(62)).join(".")}xx/${String(index).padStart(63, "k")}`;
+}
 
 Deno.test("parseSelector() never throws and always has a reason", () => {
   const garbage = fc.oneof(

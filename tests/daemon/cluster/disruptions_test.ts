@@ -295,3 +295,12 @@ for (const [sentence, kind, name, labels, expected] of OWNED) {
     assertEquals(parsePod({ metadata: { labels } }).workload, undefined);
   });
 }
+
+Deno.test("parseDisruptionBudget() keeps no selector of more than 8 KiB: the budget counts for every pod (L57, L71)", () => {
+  const values = Array.from({ length: 100 }, (_, index) => `${index}`.padEnd(63, "x"));
+  const countRequirements = (length: number) => {
+    const matchExpressions = Array.from({ length }, (_, at) => ({ key: `k${at}`, operator: "In", values }));
+    return parseDisruptionBudget({ spec: { selector: { matchExpressions } } }).selector?.requirements.length;
+  };
+  assertEquals([countRequirements(1), countRequirements(2)], [1, 0]);
+});

@@ -38,6 +38,28 @@ Deno.test("parseWorkload() gives the numbers of the scale, but of no DaemonSet a
   assertEquals([find({}), find({ replicas: 3 }, "daemonset")], [undefined, undefined]);
 });
 
+Deno.test("parseWorkload() keeps no selector of more than 8 KiB, says why, and keeps the scale (L57)", () => {
+  const values = Array.from({ length: 100 }, (_, index) => `${index}`.padEnd(63, "x"));
+  const parse = (expressions: number) => {
+    const matchExpressions = Array.from(
+      { length: expressions },
+      (_, at) => ({ key: `k${at}`, operator: "In", values }),
+    );
+    return parseWorkload(
+      { metadata: { name: "web" }, spec: { replicas: 3, selector: { matchExpressions } } } as never,
+      "deployment",
+    );
+  };
+  assertEquals([parse(1).selector?.requirements.length, parse(1).problems], [1, []]);
+  const { selector, problems, scale } = parse(20);
+  assertEquals([selector, scale?.replicas], [null, 3]);
+  assertEquals(problems, [{
+    path: "spec.selector",
+    message: "Cannot use selector: it is longer than 8192 characters, which podfit would have to keep: use fewer or " +
+      "shorter values",
+  }]);
+});
+
 Deno.test("parseAutoscalerFacts() gives a policy, or every problem of the spec (C8)", () => {
   const good = parseAutoscalerFacts(autoscalerObject());
   assertEquals([good.autoscaler?.name, good.problems, good.status], ["web", [], {}]);
