@@ -6,7 +6,7 @@
 import type { ScaledObjectConditionReason } from "../model/meanings/conditions.ts";
 import type { ReplicasInput, ScaleWrite } from "../model/replicas_decision.ts";
 import type { Condition, Conditions } from "../model/replicas_state.ts";
-import { listMistakes } from "../model/scaled_object.ts";
+import { FINALIZER, listMistakes, type ScaledObjectFacts } from "../model/scaled_object.ts";
 import type { ScalingLimit } from "./behavior.ts";
 
 /** A condition that podfit sets. Conditions that others have set have any reason. */
@@ -68,6 +68,17 @@ export const ENDING_MESSAGE = "ScaledObject is being deleted";
 
 /** Ready while the end of an object lasts. */
 export const ENDING: OwnCondition = toUnknown(ENDING_MESSAGE);
+
+/** Ready of a deleted object that stays, because a dry run removes no finalizer. The command removes no other one. Clauses: R57. */
+export function toKept({ namespace, name, finalizers }: ScaledObjectFacts): OwnCondition {
+  const path = `/metadata/finalizers/${finalizers.indexOf(FINALIZER)}`;
+  const patch = [{ op: "test", path, value: FINALIZER }, { op: "remove", path }];
+  return toUnknown(
+    `${ENDING_MESSAGE}, and stays: podfit runs with --dry-run, so it does not remove the finalizer ${FINALIZER}. Run podfit ` +
+      "without --dry-run (chart value dryRun=false), or remove the finalizer by hand, which restores no replicas: " +
+      `kubectl patch scaledobject ${name} -n ${namespace} --type json --patch '${JSON.stringify(patch)}'`,
+  );
+}
 
 /**
  * Returns the conditions while neither loop runs: no trigger is asked, no number is computed, and no fallback counts.

@@ -17,7 +17,7 @@ import type {
   ScaleWrite,
 } from "../model/replicas_decision.ts";
 import type { Condition, Conditions, ReplicasState, ScalingHistory } from "../model/replicas_state.ts";
-import type { ScaledObject, ScaledObjectFacts } from "../model/scaled_object.ts";
+import { FINALIZER, type ScaledObject, type ScaledObjectFacts } from "../model/scaled_object.ts";
 import { toWholeSeconds } from "./activation.ts";
 import { disablePausedDirections, recordRescale } from "./behavior.ts";
 import {
@@ -40,6 +40,7 @@ import {
   toFailedUpdateScale,
   toFailedWrite,
   toFallback,
+  toKept,
   toNoReplicas,
   toReady,
   toReadyNow,
@@ -345,13 +346,15 @@ export function applyDeletion(before: ReplicasState, scale: Scale | null, input:
   const notices = isNews ? [...stopped.notices, DELETED_NOTICE] : stopped.notices;
   const write = scale === null ? null : toRestoringWrite(before, scale, input);
   // A write of the status would get in the way of the finalizer's, so only an end that lasts has conditions of its own.
-  const lasting = { ...stopLoops(before.conditions, ENDING_MESSAGE), Ready: ENDING };
+  const isKept = input.dryRun && input.object.finalizers.includes(FINALIZER);
+  const Ready = isKept ? toKept(input.object) : ENDING;
+  const lasting = { ...stopLoops(before.conditions, ENDING_MESSAGE), Ready };
   const state = {
     ...before,
     history: null,
     isScaleInPending: false,
     notified,
-    ...(!isNews && { conditions: lasting }),
+    ...((isKept || !isNews) && { conditions: lasting }),
   };
   return { ...leaveReplicas(state, notices), write };
 }

@@ -122,6 +122,9 @@ export interface AdoptedMetric {
   readonly targetMilli: bigint;
 }
 
+/** While an object has it, its deletion waits for podfit, or for KEDA where that runs. */
+export const FINALIZER = "finalizer.keda.sh";
+
 /** A ScaledObject as it was seen, valid or not. */
 export interface ScaledObjectFacts {
   readonly uid: string;

@@ -5,7 +5,7 @@
 import { type ApiClient, MERGE } from "../../kube/client.ts";
 import { ApiError, getErrorMessage, toApiError } from "../../kube/errors.ts";
 import type { Blocker } from "../../model/replicas_decision.ts";
-import type { ScaledObject, ScaledObjectFacts } from "../../model/scaled_object.ts";
+import { FINALIZER, type ScaledObject, type ScaledObjectFacts } from "../../model/scaled_object.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { HpaFacts } from "../cluster/parse_objects.ts";
 import { REQUEST_TIMEOUT_MS } from "./scale_client.ts";
@@ -138,8 +138,6 @@ export function createDeleteHpa(
     }
   };
 }
-
-export const FINALIZER = "finalizer.keda.sh";
 
 /**
  * Returns whether the object lacks the finalizer that it needs, or has one that it does not need. Where KEDA runs, the

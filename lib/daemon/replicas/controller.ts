@@ -30,6 +30,7 @@ import type {
 } from "../../model/replicas_decision.ts";
 import type { ReplicasState } from "../../model/replicas_state.ts";
 import {
+  FINALIZER,
   listExternalTriggers,
   listResourceTriggers,
   type ScaledObject,
@@ -53,7 +54,7 @@ import {
   toTriggerFailed,
   type UnblockedResult,
 } from "./blockers.ts";
-import { FINALIZER, needsFinalizerChange, type SetFinalizer } from "./conflicts.ts";
+import { needsFinalizerChange, type SetFinalizer } from "./conflicts.ts";
 import type { DeactivationLimit } from "./deactivations.ts";
 import { REQUEST_MS } from "./query_limits.ts";
 import type { ReplicasSink } from "./reports.ts";
@@ -238,7 +239,7 @@ export class ScaledObjectController {
   onDeleted(): void {
     // An object that was given back to KEDA still exists.
     if (!this.#facts.isDeleting && this.#facts.adoption === null) {
-      this.#facts = { ...this.#facts, isDeleting: true };
+      this.#facts = { ...this.#facts, isDeleting: true, finalizers: [] };
       this.#decide({ kind: "deleted", scale: null }, { now: this.#parts.clock.steady() });
     }
     this.#enter({ kind: "Ended" });
@@ -525,7 +526,7 @@ export class ScaledObjectController {
   async #restore(facts: ScaledObjectFacts, startedMs: number, signal: AbortSignal): Promise<boolean> {
     const { clock, dryRun, onUnrestored } = this.#parts;
     const isTimedOut = () => clock.monotonic() - startedMs >= MAX_RESTORE_MS;
-    const isRestoring = this.#replicasState.originalReplicas !== null;
+    const isRestoring = !dryRun && this.#replicasState.originalReplicas !== null;
     const object = isRestoring ? findRestored(facts) : null;
     const checked = object === null ? null : await this.#checkBlockers(signal);
     const isUnread = checked?.kind === "blocked" && checked.blocker.kind === "scale";
@@ -534,7 +535,7 @@ export class ScaledObjectController {
     const { write } = this.#decide({ kind: "deleted", scale }, { now: clock.steady() });
     const refusal = isUnread ? "the target's scale cannot be read" : findRefusal(checked);
     if (refusal !== null) {
-      if (!dryRun) onUnrestored(facts, refusal);
+      onUnrestored(facts, refusal);
       return true;
     }
     const answer = object === null ? null : await this.#write(write, object, signal);

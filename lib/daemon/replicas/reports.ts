@@ -9,6 +9,7 @@ import type { ReplicasInput, ReplicasOutcome, ReplicasReport, TriggerReport } fr
 import type { ReplicasState } from "../../model/replicas_state.ts";
 import {
   type ExternalTrigger,
+  FINALIZER,
   isPolled,
   listExternalTriggers,
   type ScaledObject,
@@ -110,6 +111,7 @@ export function createReplicasLog(log: Log): ReplicasSink {
     onPass(evaluation) {
       logAnswer(evaluation, log);
       logBlocker(evaluation, log);
+      logKept(evaluation, log);
       const { input: { object }, outcome: { report } } = evaluation;
       if (report !== null && log.level === "debug") log.debug("Evaluated", { ...toReportFields(object, report) });
     },
@@ -350,6 +352,15 @@ function logBlocker(
     scaledObject: formatName(object),
     reason: findBlockerReason(observation.obstacle),
     why,
+  });
+}
+
+/** Nothing else tells a person why `kubectl delete` does not end. */
+function logKept({ input: { object, observation, dryRun }, outcome: { state } }: ReplicasEvaluation, log: Log): void {
+  if (observation.kind !== "deleted" || !dryRun || !object.finalizers.includes(FINALIZER)) return;
+  log.warn("A deleted ScaledObject stays", {
+    scaledObject: formatName(object),
+    why: state.conditions.Ready?.message,
   });
 }
 

@@ -3,7 +3,7 @@
  * object never stays for ever.
  * Clauses: R57.
  */
-import { assertEquals } from "#assert";
+import { assertEquals, assertStringIncludes } from "#assert";
 import { deployment } from "../../e2e/support/workloads.ts";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
 import type { PodfitRun } from "../../support/cluster_run.ts";
@@ -118,21 +118,6 @@ Deno.test("an object that restores nothing does not wait for its target at its e
   assertEquals(run.podfit.log.filter(({ level }) => level === "ERROR"), []);
 });
 
-Deno.test("a dry run neither restores replicas nor says that it cannot (R57)", async () => {
-  const object = scaledObject("web", [workloadTrigger("app=none")], {
-    spec: { minReplicaCount: 5, advanced: { restoreToOriginalReplicaCount: true } },
-  });
-  await using run = await ReplicasRun.start([
-    deployment("web", { containers: [{ requests: { cpu: "100m" } }], replicas: 3 }),
-    { ...object, metadata: { ...object.metadata, finalizers: ["finalizer.keda.sh"] } },
-  ], { dryRun: true });
-  await run.advance(30);
-  run.cluster.cluster.api.faults.add({ method: "GET", path: /\/scale$/, effect: { kind: "refuse", code: 403 } });
-  await run.cluster.delete("scaledobjects/web");
-  await run.advance(60);
-  assertEquals([await isGone(run), run.podfit.log.filter(({ level }) => level === "ERROR")], [false, []]);
-});
-
 Deno.test("an object that is gone before its last PATCH is answered is no failure (R57)", async () => {
   await using run = await start();
   const { process } = run.podfit;
@@ -145,4 +130,36 @@ Deno.test("an object that is gone before its last PATCH is answered is no failur
   await run.cluster.patch("scaledobjects/web", { metadata: { finalizers: [] } });
   await run.advance(30);
   assertEquals([await isGone(run), run.podfit.log.filter(({ level }) => level === "ERROR")], [true, []]);
+});
+
+Deno.test("a dry run keeps a deleted object that has the finalizer, and its Ready and the log say how it goes (R57)", async () => {
+  await using run = await start();
+  await run.podfit[Symbol.asyncDispose]();
+  const { metadata } = await run.cluster.get("scaledobjects/web");
+  await run.cluster.patch("scaledobjects/web", {
+    metadata: { finalizers: ["example.com/hold", ...metadata.finalizers] },
+  });
+  const ask = () => Promise.reject(new Error("asked"));
+  await using dry = run.cluster.startPodfit(WHOLE_CLUSTER, { replicas: replicasBy(ask), dryRun: true });
+  await run.advance(20);
+  // A dry run restores nothing, so it need not read the scale either.
+  run.cluster.cluster.api.faults.add({ method: "GET", path: /\/scale$/, effect: { kind: "refuse", code: 503 } });
+  await run.cluster.delete("scaledobjects/web");
+  await run.advance(20);
+  assertEquals([await run.condition("web", "Ready"), countWrites(dry)], ["Unknown UnknownState", 0]);
+  const message = await run.message("web");
+  assertStringIncludes(message, "podfit runs with --dry-run, so it does not remove the finalizer finalizer.keda.sh");
+  const said = dry.log.filter((one) => one.message === "A deleted ScaledObject stays");
+  assertEquals(said.map(({ level, scaledObject, why }) => ({ level, scaledObject, why })), [
+    { level: "WARN", scaledObject: "default/web", why: message },
+  ]);
+  const [, patch = ""] = /kubectl patch scaledobject web -n default --type json --patch '(.+)'$/.exec(message) ?? [];
+  assertEquals(JSON.parse(patch), [
+    { op: "test", path: "/metadata/finalizers/1", value: "finalizer.keda.sh" },
+    { op: "remove", path: "/metadata/finalizers/1" },
+  ]);
+  await run.cluster.patch("scaledobjects/web", { metadata: { finalizers: null } });
+  await run.advance(10);
+  assertEquals([await isGone(run), await run.replicas(), countWrites(dry)], [true, 5, 0]);
+  assertEquals(dry.log.filter((one) => one.message === "A deleted ScaledObject stays").length, 1);
 });
