@@ -504,7 +504,9 @@ export class ScaledObjectController {
 
   /**
    * Restores the replicas once and removes the finalizer. It removes it also where the API server does not let the
-   * replicas be restored: otherwise the object and its namespace could not be deleted.
+   * replicas be restored: otherwise the object and its namespace could not be deleted. After a write without an answer, and
+   * where podfit ended before the finalizer was removed, the scale is read again. It is written again only if a person has
+   * set other replicas within these seconds: a write that never arrived looks the same.
    */
   async #end(signal: AbortSignal): Promise<void> {
     const { clock, dryRun, setFinalizer } = this.#parts;
@@ -526,7 +528,9 @@ export class ScaledObjectController {
   async #restore(facts: ScaledObjectFacts, startedMs: number, signal: AbortSignal): Promise<boolean> {
     const { clock, dryRun, onUnrestored } = this.#parts;
     const isTimedOut = () => clock.monotonic() - startedMs >= MAX_RESTORE_MS;
-    const isRestoring = !dryRun && this.#replicasState.originalReplicas !== null;
+    // Without the finalizer they were restored before: the deletion waits for another finalizer, and podfit has started again.
+    const isOurs = facts.finalizers.includes(FINALIZER);
+    const isRestoring = isOurs && !dryRun && this.#replicasState.originalReplicas !== null;
     const object = isRestoring ? findRestored(facts) : null;
     const checked = object === null ? null : await this.#checkBlockers(signal);
     const isUnread = checked?.kind === "blocked" && checked.blocker.kind === "scale";

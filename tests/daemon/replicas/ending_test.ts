@@ -163,3 +163,23 @@ Deno.test("a dry run keeps a deleted object that has the finalizer, and its Read
   assertEquals([await isGone(run), await run.replicas(), countWrites(dry)], [true, 5, 0]);
   assertEquals(dry.log.filter((one) => one.message === "A deleted ScaledObject stays").length, 1);
 });
+
+Deno.test("replicas that a person sets after the end of an object stay, also where its deletion waits for others (R57)", async () => {
+  await using run = await start();
+  const { metadata } = await run.cluster.get("scaledobjects/web");
+  const finalizers = ["example.com/hold", ...metadata.finalizers];
+  await run.cluster.patch("scaledobjects/web", { metadata: { finalizers } });
+  await run.cluster.delete("scaledobjects/web");
+  await run.advance(20);
+  assertEquals([await run.replicas(), (await run.cluster.get("scaledobjects/web")).metadata.finalizers], [3, [
+    "example.com/hold",
+  ]]);
+  await run.cluster.patch("deployments/web", { spec: { replicas: 4 } });
+  await run.cluster.patch("scaledobjects/web", { metadata: { annotations: { edited: "true" } } });
+  await run.advance(40);
+  assertEquals([await run.replicas(), run.writes.length], [4, 2]);
+  await run.podfit[Symbol.asyncDispose]();
+  await using next = startAnother(run);
+  await run.advance(40);
+  assertEquals([await run.replicas(), countWrites(next)], [4, 0]);
+});
