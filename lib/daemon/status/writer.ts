@@ -142,9 +142,13 @@ export class StatusWriter<Status extends object> {
     if (isShown && isOverwritten) {
       if (isSameButTimes(status, object.status)) return null;
       const overwritten = { object, ours: status, theirs: object.status, writtenAtMs: written.atMs };
-      return this.#rivalry.mayWrite(overwritten) ? "now" : null;
+      return this.#rivalry.mayWrite(overwritten) ? "now" : later(nowMs + WATCH_LAG_MS);
     }
-    if (isDeepEqual(status, written.sent, true)) return null;
+    if (isDeepEqual(status, written.sent, true)) {
+      // The watch is late, or another writer was quick. Nothing else may change until the time tells which.
+      const isUnclear = !isStale && !isShown && this.#isOverwritten(object.status, written);
+      return isUnclear ? later(written.atMs + WATCH_LAG_MS) : null;
+    }
     const change = { before: written.sent, after: status, sinceMs, ...(minorField !== undefined && { minorField }) };
     const pauseMs = sweep.isLast ? 0 : this.#pauses.begin(object.uid, change);
     return sinceMs >= pauseMs ? "now" : later(written.atMs + pauseMs);

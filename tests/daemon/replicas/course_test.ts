@@ -432,3 +432,24 @@ Deno.test("a formula that fails with every trigger at -1 is not run where a watc
   await run.advance(2);
   assertEquals(await run.condition("web", "Ready"), "False ScaledObjectCheckFailed");
 });
+
+Deno.test("the status of a paused object that another client writes over is put right a minute later, and written no more (C51, R55, R90)", async () => {
+  const annotations = { "autoscaling.keda.sh/paused": "true" };
+  await using run = await ReplicasRun.start([
+    deployment("web", { ...MAIN, replicas: 1 }),
+    scaledObject("web", [workloadTrigger("app=none")], { annotations }),
+  ]);
+  await run.advance(20);
+  const path = "/apis/keda.sh/v1alpha1/namespaces/default/scaledobjects/web/status";
+  const conditions = [{ type: "Paused", status: "False" }];
+  await run.cluster.cluster.client.patch(path, "merge", { status: { conditions } });
+  await run.advance(20);
+  assertEquals(await run.condition("web", "Ready"), "-");
+  await run.advance(60);
+  assertEquals(await run.condition("web", "Paused"), "True ScaledObjectPaused");
+  const countPatches = () =>
+    run.podfit.requests.filter((one) => one.startsWith("PATCH ") && one.includes("web/status"));
+  const before = countPatches().length;
+  await run.advance(300);
+  assertEquals([before, countPatches().length], [2, 2]);
+});

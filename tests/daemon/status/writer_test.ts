@@ -116,6 +116,33 @@ Deno.test("StatusWriter asks for a status that failed to be written again, until
   assertEquals(written, ["loud/web"]);
 });
 
+Deno.test("StatusWriter asks for a status again that another writes over within a minute, and for no other one (R90)", async () => {
+  const { clock, writer, sweep, written } = openWriter([]);
+  const wanted = statusOf("loud", "web");
+  const show = (text: string) => ({ ...wanted, object: { ...wanted.object, status: { text } } });
+  const ask = async (shown: StatusToWrite<Status>) => {
+    const answer = writer.write(shown, sweep);
+    await writer.settle();
+    return answer instanceof Promise ? "now" : answer;
+  };
+  assertEquals(await ask(wanted), "now");
+  assertEquals(await ask(show("new")), null);
+  await clock.advance(10_000);
+  // The sweep of ScaledObjects takes null as written, and would ask again only when the object changes.
+  const theirs = show("theirs");
+  assertEquals([await ask(theirs), writer.getDueAtMs("loud/web") - clock.monotonic()], ["later", 50_000]);
+  await clock.advance(50_000);
+  assertEquals([await ask(theirs), written.length], ["now", 2]);
+  // The second time within half an hour the writer may wait, but it asks again.
+  await clock.advance(60_000);
+  assertEquals(await ask(show("theirs again")), "now");
+  await clock.advance(60_000);
+  const last = show("theirs for ever");
+  assertEquals(await ask(last), "later");
+  await clock.advance(10 * 60_000);
+  assertEquals([await ask(last), written.length], ["now", 4]);
+});
+
 Deno.test("StatusWriter writes a change of the minor field alone every 5 min, and with any other change at once (R90)", async () => {
   const { clock, writer, sweep, written } = openWriter([]);
   let shown = {};
