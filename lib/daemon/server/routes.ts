@@ -96,8 +96,7 @@ export function metricsRoutes(
   metrics: Pick<Metrics, "contentType" | "render">,
   { checkReader = null, clock = systemClock, maxPages = 4 }: MetricsRoutesOptions = {},
 ): readonly Route[] {
-  // A reader may take two minutes for a page. Those of one or two addresses must leave a page for Prometheus.
-  const pages = new Semaphore(maxPages, { isShared: true, minShare: 1 });
+  const pages = new Pages(maxPages, clock);
   const headers = { "content-type": metrics.contentType };
   return [{
     path: METRICS_PATH,
@@ -109,10 +108,9 @@ export function metricsRoutes(
     ],
     async answer(context) {
       if (context.req.method === "HEAD") return context.body("", 200, headers);
-      const page = metrics.render();
-      const slot = await takeSlot(pages, getAddress(context) ?? "", clock);
-      if (slot === null) return context.text("Too many readers at once\n", 503, { "retry-after": "5" });
-      return context.body(toTextStream(page, slot, clock), 200, headers);
+      const page = await pages.open(metrics.render(), getAddress(context) ?? "");
+      if (page === null) return context.text("Too many readers at once\n", 503, { "retry-after": "5" });
+      return context.body(toTextStream(page.pieces, page, clock), 200, headers);
     },
   }];
 }
@@ -302,9 +300,117 @@ const METRICS_PATH = "/metrics";
 /** The default scrape timeout of Prometheus. Clients that do not read are disconnected by then. */
 const SLOT_TIMEOUT_MS = 10_000;
 
-async function takeSlot(pages: Semaphore, lane: string, clock: Pick<Clock, "timeout">): Promise<Disposable | null> {
-  using timeout = clock.timeout(SLOT_TIMEOUT_MS);
-  return await pages.acquire(timeout.signal, { lane }).catch(() => null);
+/** A page that is under way for so long may lose its place. Prometheus takes less than a second for 30 MB. */
+const SLOW_PAGE_MS = 5_000;
+
+/** How often a reader who waits looks for a slow page. */
+const LOOK_MS = 1_000;
+
+/** A page that is being sent. Its disposal frees its place. */
+interface Page extends Disposable {
+  readonly address: string;
+  readonly startedMs: number;
+  readonly pieces: Iterable<string>;
+  /** Characters that were made so far. They do not depend on the compression. */
+  readonly length: number;
+  /** Ends the page before its end: the reader gets an error with the next piece. */
+  readonly drop: () => void;
+}
+
+/**
+ * The pages under way. One address has half of them at most. A reader may take two minutes for a page, but a few slow
+ * readers must leave one for Prometheus: if all places are taken, an address without one takes that of the slowest page.
+ */
+class Pages {
+  readonly #max: number;
+  readonly #clock: StreamClock & Pick<Clock, "timeout">;
+  readonly #slots: Semaphore;
+  readonly #open = new Set<Page>();
+
+  constructor(max: number, clock: StreamClock & Pick<Clock, "timeout">) {
+    this.#max = max;
+    this.#clock = clock;
+    this.#slots = new Semaphore(max, { isShared: true, minShare: 1 });
+  }
+
+  /** Resolves to `null` if no place becomes free in time. */
+  async open(pieces: Iterable<string>, address: string): Promise<Page | null> {
+    const slot = this.#slots.tryAcquire(address) ?? await this.#wait(address);
+    if (slot === null) return null;
+    const page = openPage(pieces, {
+      address,
+      startedMs: this.#clock.monotonic(),
+      onEnd: () => {
+        this.#open.delete(page);
+        slot[Symbol.dispose]();
+      },
+    });
+    this.#open.add(page);
+    return page;
+  }
+
+  async #wait(address: string): Promise<Disposable | null> {
+    using timeout = this.#clock.timeout(SLOT_TIMEOUT_MS);
+    const waiting = new AbortController();
+    void this.#dropSlow(address, waiting.signal);
+    const slot = await this.#slots.acquire(timeout.signal, { lane: address }).catch(() => null);
+    waiting.abort();
+    return slot;
+  }
+
+  async #dropSlow(address: string, signal: AbortSignal): Promise<void> {
+    while (true) {
+      await this.#clock.sleep(LOOK_MS, signal).catch(() => {});
+      if (signal.aborted) return;
+      const open = [...this.#open];
+      if (open.length < this.#max || open.some((one) => one.address === address)) continue;
+      this.#findSlowest(open)?.drop();
+    }
+  }
+
+  #findSlowest(open: readonly Page[]): Page | null {
+    const nowMs = this.#clock.monotonic();
+    const toRate = ({ length, startedMs }: Page) => length / (nowMs - startedMs);
+    const slow = open.filter(({ startedMs }) => nowMs - startedMs >= SLOW_PAGE_MS);
+    return slow.sort((a, b) => toRate(a) - toRate(b))[0] ?? null;
+  }
+}
+
+function openPage(
+  pieces: Iterable<string>,
+  { address, startedMs, onEnd }: Pick<Page, "address" | "startedMs"> & { readonly onEnd: () => void },
+): Page {
+  const made = pieces[Symbol.iterator]();
+  let length = 0;
+  let isDropped = false;
+  function* takePieces(): Generator<string> {
+    try {
+      while (true) {
+        if (isDropped) throw new Error("Cannot send the page to its end: its reader is slow, and others wait");
+        const next = made.next();
+        if (next.done === true) return;
+        length += next.value.length;
+        yield next.value;
+      }
+    } finally {
+      made.return?.();
+    }
+  }
+  return {
+    address,
+    startedMs,
+    pieces: takePieces(),
+    get length() {
+      return length;
+    },
+    drop() {
+      isDropped = true;
+      // The rest of the page is not kept until the reader asks for it.
+      made.return?.();
+      onEnd();
+    },
+    [Symbol.dispose]: onEnd,
+  };
 }
 
 function getAddress(context: Context): string | null {

@@ -283,10 +283,56 @@ Deno.test("/metrics makes four pages at a time by default, and no fifth", async 
   const { clock, get } = openPages();
   const pages = [await get("10.0.0.1"), await get("10.0.0.1"), await get("10.0.0.2"), await get("10.0.0.3")];
   assertEquals(pages.map(({ status }) => status), [200, 200, 200, 200]);
-  const fifth = get("10.0.0.4");
+  const fifth = get("10.0.0.3");
   await clock.advance(10_000);
   assertEquals((await fifth).status, 503);
   for (const { body } of pages) await body?.cancel();
+});
+
+Deno.test("/metrics gives the place of the slowest page to an address that has none, once that page is 5 s old", async () => {
+  const clock = new VirtualClock();
+  let ended = 0;
+  const page = function* () {
+    try {
+      for (let piece = 0; piece < 8; piece++) yield `a{b="${piece}"} 1\n`;
+    } finally {
+      ended++;
+    }
+  };
+  const handler = createHandler([metricsRoutes({ contentType: "text/plain", render: page }, { clock })]);
+  const get = (address: string) => handler(new Request("http://podfit/metrics"), { address });
+  const readers = await Promise.all([4, 2, 1, 3].map(async (pieces, index) => {
+    const reader = (await get(`10.0.0.${index}`)).body?.getReader();
+    for (let read = 0; read < pieces; read++) await reader?.read();
+    return reader;
+  }));
+  await clock.advance(2_000);
+  const waiting = Promise.resolve(get("10.0.0.9"));
+  let isOpen = false;
+  void waiting.then(() => isOpen = true);
+  await clock.advance(2_000);
+  assertEquals([isOpen, ended], [false, 0]);
+  await clock.advance(1_000);
+  assertEquals([isOpen, ended], [true, 1]);
+  const whileTimePasses = async <T>(work: Promise<T>): Promise<T> => {
+    let isDone = false;
+    void work.catch(() => {}).finally(() => isDone = true);
+    while (!isDone) await clock.advance(1);
+    return await work;
+  };
+  const countLines = async (response: Response) => (await whileTimePasses(response.text())).split("\n").length - 1;
+  assertEquals(await countLines(await waiting), 8);
+  const dropped = async () => await readers[2]?.read();
+  await assertRejects(() => whileTimePasses(dropped()), Error, "its reader is slow, and others wait");
+  // One that comes while a place is free takes nobody's, and the others read their pages to the end.
+  assertEquals(await countLines(await get("10.0.0.8")), 8);
+  for (const [index, left] of [[0, 4], [1, 6], [3, 5]] as const) {
+    const reader = readers[index];
+    let pieces = 0;
+    for (; reader !== undefined && !(await whileTimePasses(reader.read())).done; pieces++);
+    assertEquals(pieces, left);
+  }
+  assertEquals([clock.pending, ended], [0, 6]);
 });
 
 Deno.test("/metrics gives back its place when a page breaks off", async () => {
