@@ -69,14 +69,15 @@ export const ENDING_MESSAGE = "ScaledObject is being deleted";
 /** Ready while the end of an object lasts. */
 export const ENDING: OwnCondition = toUnknown(ENDING_MESSAGE);
 
-/** Ready of a deleted object that stays, because a dry run removes no finalizer. The command removes no other one. Clauses: R57. */
-export function toKept({ namespace, name, finalizers }: ScaledObjectFacts): OwnCondition {
-  const path = `/metadata/finalizers/${finalizers.indexOf(FINALIZER)}`;
-  const patch = [{ op: "test", path, value: FINALIZER }, { op: "remove", path }];
+/**
+ * Ready of a deleted object that stays, because a dry run removes no finalizer. It may be the last status that podfit writes.
+ * So it has to stay true when other finalizers come and go, and when another podfit runs. Clauses: R57, R91.
+ */
+export function toKept({ namespace, name }: ScaledObjectFacts): OwnCondition {
   return toUnknown(
-    `${ENDING_MESSAGE}, and stays: podfit runs with --dry-run, so it does not remove the finalizer ${FINALIZER}. Run podfit ` +
-      "without --dry-run (chart value dryRun=false), or remove the finalizer by hand, which restores no replicas: " +
-      `kubectl patch scaledobject ${name} -n ${namespace} --type json --patch '${JSON.stringify(patch)}'`,
+    `${ENDING_MESSAGE}, and stays while metadata.finalizers has an entry. With --dry-run, podfit does not remove the entry ` +
+      `${FINALIZER}: if it is there, run podfit without --dry-run (chart value dryRun=false), or remove the entry, which ` +
+      `restores no replicas: kubectl edit scaledobject ${name} -n ${namespace}`,
   );
 }
 

@@ -358,7 +358,7 @@ function logBlocker(
 /** Nothing else tells a person why `kubectl delete` does not end. */
 function logKept({ input: { object, observation, dryRun }, outcome: { state } }: ReplicasEvaluation, log: Log): void {
   if (observation.kind !== "deleted" || !dryRun || !object.finalizers.includes(FINALIZER)) return;
-  log.warn("A deleted ScaledObject stays", {
+  log.warn("A dry run leaves the finalizer of a deleted ScaledObject", {
     scaledObject: formatName(object),
     why: state.conditions.Ready?.message,
   });
