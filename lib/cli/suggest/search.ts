@@ -91,7 +91,8 @@ export async function search(subject: Subject, { budget, onTried }: SearchOption
   return { best, worths, profiles, example, fixed, seen, tried: known.size };
 }
 
-type Attempt = (candidate: Candidate) => Promise<Tried | null>;
+/** Simulates a policy; `null` where it is not valid or the budget is used up. */
+export type Attempt = (candidate: Candidate) => Promise<Tried | null>;
 
 function byRank(a: Tried, b: Tried): number {
   return isBetter(a, b) ? -1 : isBetter(b, a) ? 1 : 0;
@@ -106,8 +107,18 @@ async function tryAll(candidates: readonly Candidate[], attempt: Attempt): Promi
   return tried;
 }
 
+/**
+ * Returns the better of two ways up, over the numbers in both orders: a small gain of one number can make a large gain of
+ * two others impossible.
+ */
+export async function climb(start: Tried, coordinates: readonly Coordinate[], attempt: Attempt): Promise<Tried> {
+  const first = await climbInOrder(start, coordinates, attempt);
+  const second = await climbInOrder(start, coordinates.toReversed(), attempt);
+  return isBetter(second, first) ? second : first;
+}
+
 /** Each number in turn to its best value, until a round changes nothing. */
-async function climb(start: Tried, coordinates: readonly Coordinate[], attempt: Attempt): Promise<Tried> {
+async function climbInOrder(start: Tried, coordinates: readonly Coordinate[], attempt: Attempt): Promise<Tried> {
   let best = start;
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const before = best;
@@ -163,7 +174,7 @@ function listCoordinates(seen: UsageLevels, resources: readonly Resource[]): rea
     cpuCoordinate("policy.cpu.requests.scaleDownThreshold", [45, 55, 62, 69]),
     cpuCoordinate("policy.cpu.limits.scaleDown.window", ["30m", "2h", "6h"]),
     cpuCoordinate("policy.cpu.limits.targetUtilization", [25, 30, 40, 50]),
-    cpuCoordinate("policy.cooldown", ["1m", "4m", "10m", "30m"]),
+    cpuCoordinate("policy.scaleDown.cooldown", ["1m", "4m", "10m", "30m"]),
     memoryCoordinate("policy.memory.requests.targetUtilization", [80, 85, 90, 94]),
     memoryCoordinate("policy.memory.limits.targetUtilization", [35, 50, 60, 70]),
     memoryCoordinate("policy.memory.requests.scaleDown.window", ["1h", "6h", "24h"]),

@@ -12,7 +12,7 @@ import {
   type Verdict,
   withNumber,
 } from "../../../lib/cli/suggest/judge.ts";
-import { search, type Suggestion } from "../../../lib/cli/suggest/search.ts";
+import { type Attempt, climb, search, type Suggestion } from "../../../lib/cli/suggest/search.ts";
 import type { Load } from "../../../lib/simulate/load.ts";
 import { MI } from "../../support/builders.ts";
 import { HOUR, loadOf, WEB } from "../../simulate/runs.ts";
@@ -59,6 +59,19 @@ Deno.test("search() loses less to limits than every profile does", async () => {
   const { best, profiles } = await suggest(subject(SPIKES));
   const least = Math.min(...profiles.map(({ verdict }) => verdict.throttledSeconds));
   assert(best.verdict.throttledSeconds < least, `${best.verdict.throttledSeconds} of ${least}`);
+});
+
+Deno.test("climb() finds two numbers that gain much together where a number that gains little is tried first", async () => {
+  const scores: Readonly<Record<string, number>> = { "": 100, a: 98, b: 99, c: 120, "a,b": 110, "a,c": 130, "b,c": 50 };
+  const attempt: Attempt = (candidate) => {
+    const score = scores[[...candidate.numbers.keys()].sort().join()] ?? 200;
+    return Promise.resolve({ candidate, verdict: verdict(), score });
+  };
+  const start = await attempt({ profile: "balanced", numbers: new Map() });
+  assert(start !== null);
+  const coordinates = ["a", "c", "b"].map((path) => ({ path, resource: "cpu", values: [1] } as const));
+  const { score } = await climb(start, coordinates, attempt);
+  assertEquals(score, 50);
 });
 
 Deno.test("search() finds next to no slack on a constant load, and leaves it alone", async () => {
