@@ -129,20 +129,21 @@ function findTriggerIndex(metricName: string): number | null {
 }
 
 /**
- * Returns whether the metrics of KEDA's HPA can be those of these triggers: a metric of the right type for each trigger
- * but cpu and memory, or one for the formula. Only the scaler knows the rest of a name, and the target. Clauses: M6.
+ * Returns whether the metrics of KEDA's HPA can be those of these triggers: a metric for each trigger but cpu and memory,
+ * or one of the right type for the formula. Only the scaler knows the rest of a name, the target, and the type: some
+ * scalers of KEDA ignore the `metricType` of their trigger. Clauses: M6.
  */
 export function fitsTriggers(spec: unknown, metrics: readonly HpaMetric[]): boolean {
   const { triggers, advanced } = isRecord(spec) ? spec : {};
   const modifiers = isRecord(advanced) && isRecord(advanced["scalingModifiers"]) ? advanced["scalingModifiers"] : {};
   const wanted = typeof modifiers["formula"] === "string" && modifiers["formula"] !== ""
-    ? [{ index: null, type: modifiers["metricType"] }]
+    ? [{ index: null, type: modifiers["metricType"] || "AverageValue" }]
     : (Array.isArray(triggers) ? triggers : []).flatMap((one, index) => {
-      const { type, metricType } = isRecord(one) ? one : {};
-      return type === "cpu" || type === "memory" ? [] : [{ index, type: metricType }];
+      const type = isRecord(one) ? one["type"] : null;
+      return type === "cpu" || type === "memory" ? [] : [{ index, type: null }];
     });
   const has = ({ name, type }: HpaMetric, one: typeof wanted[number]) =>
-    findTriggerIndex(name) === one.index && type === (one.type || "AverageValue");
+    findTriggerIndex(name) === one.index && (one.type === null || one.type === type);
   return wanted.every((one) => metrics.some((metric) => has(metric, one))) &&
     metrics.every((metric) => wanted.some((one) => has(metric, one)));
 }

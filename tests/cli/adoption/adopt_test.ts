@@ -56,6 +56,19 @@ async function actAsKeda(run: ReplicasRun): Promise<void> {
   await run.cluster.create(kedasHpa(uid, metrics));
 }
 
+/** KEDA's operator, whose HPA has these external metrics, of any trigger. */
+function createKedaWith(metrics: readonly Json[]) {
+  return async (run: ReplicasRun): Promise<void> => {
+    const { metadata: { uid, annotations = {} } } = await run.cluster.get("scaledobjects/web");
+    const isThere = await run.cluster.find("horizontalpodautoscalers/keda-hpa-web") !== null;
+    const isPaused = annotations[PAUSED] === "true";
+    if (isPaused && isThere) await run.cluster.delete("horizontalpodautoscalers/keda-hpa-web");
+    if (!isPaused && !isThere) {
+      await run.cluster.create(kedasHpa(uid, metrics.map((external) => ({ type: "External", external }))));
+    }
+  };
+}
+
 interface Asked {
   readonly keda?: (run: ReplicasRun) => Promise<void>;
   /** Answers instead of the API server. */
@@ -263,6 +276,17 @@ Deno.test("adopt waits for KEDA a third of the time where KEDA's HPA asks the sa
   assertEquals([code, error], [0, ""]);
   const waitedMs = run.cluster.clock.monotonic() - from;
   assert(waitedMs >= 10_000 && waitedMs < 20_000, `${waitedMs}`);
+});
+
+Deno.test("adopt takes a trigger whose scaler sets the type of its metric, whatever its metricType (M6)", async () => {
+  const metadata = { query: "data('x').publish()", duration: "10", targetValue: "10", queryAggregator: "avg" };
+  await using run = await start({ triggers: [{ type: "splunk-observability", metadata }] });
+  const keda = createKedaWith([{ metric: { name: "s0-signalfx" }, target: { type: "Value", value: "10" } }]);
+  await keda(run);
+  const { code, error } = await ask("adopt", run, { keda });
+  assertEquals([code, error], [0, ""]);
+  const record = (await annotationsOf(run))[RECORD] ?? "";
+  assert(record.includes('"type":"Value"'), record);
 });
 
 Deno.test("adopt undoes the selection where KEDA's HPA has not the metrics of the triggers, and says so (M6)", async () => {

@@ -337,7 +337,7 @@ Deno.test("a trigger that KEDA has two metrics for fails, and says to give the o
   assertStringIncludes(kafka.source.problem ?? "", "podfit release");
 });
 
-Deno.test("metrics of KEDA's HPA fit triggers of the same indices and types, and a formula by its one metric (M6)", () => {
+Deno.test("metrics of KEDA's HPA fit triggers of the same indices, and a formula by its one metric (M6)", () => {
   const [kafka, cpu] = [{ type: "kafka" }, { type: "cpu", metricType: "Utilization" }];
   const metric = (name: string, type = "AverageValue") => ({ name, type, target: "10" });
   const [first, second] = [metric("s0-kafka-a"), metric("s1-kafka-b")];
@@ -350,10 +350,12 @@ Deno.test("metrics of KEDA's HPA fit triggers of the same indices and types, and
     [{ triggers: [kafka] }, [first, second], false],
     // The scaler "external" can have several.
     [{ triggers: [{ type: "external" }] }, [first, metric("s0-other")], true],
-    [{ triggers: [{ ...kafka, metricType: "Value" }] }, [first], false],
-    [{ triggers: [{ ...kafka, metricType: "Value" }] }, [metric("s0-kafka-a", "Value")], true],
+    // These scalers ignore metricType: one always asks for Value, the other for AverageValue.
+    [{ triggers: [{ type: "splunk-observability" }] }, [metric("s0-signalfx", "Value")], true],
+    [{ triggers: [{ type: "pulsar", metricType: "Value" }] }, [metric("s0-pulsar-a")], true],
     [{ triggers: [kafka, kafka], advanced: formula }, [first, second], false],
     [{ triggers: [kafka, kafka], advanced: formula }, [metric("composite-metric", "Value")], true],
+    [{ triggers: [kafka, kafka], advanced: formula }, [metric("composite-metric")], false],
     [{ triggers: [kafka] }, [metric("composite-metric")], false],
     [null, [], true],
   ];
