@@ -8,7 +8,7 @@ import { createClient } from "../../kube/client.ts";
 import { getErrorMessage } from "../../kube/errors.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import {
-  fitsTriggers,
+  findMisfit,
   formatAdoptionRecord,
   type HpaMetric,
   isSelected,
@@ -213,12 +213,9 @@ function pauseWithRecord(steps: Steps, of: ObjectName): Promise<string | null> {
       };
     }
     const isWaiting = isOlder && steps.clock.monotonic() < kedaMs;
-    if (needsRecord(seen.object) && (isWaiting || !fitsTriggers(seen.object["spec"], metrics))) {
-      return {
-        cause:
-          `KEDA has not changed its HPA "${hpa}" since the triggers changed; try again in a few seconds, and look ` +
-          "whether KEDA's operator runs",
-      };
+    const misfit = findMisfit(seen.object["spec"], metrics);
+    if (needsRecord(seen.object) && (isWaiting || misfit !== null)) {
+      return { cause: describeMisfit(hpa, { misfit, isOlder }) };
     }
     if (!hasRecordOf(seen, metrics)) {
       return { cause: "podfit has written no record of KEDA's HPA; look at podfit's log" };
@@ -230,6 +227,15 @@ function pauseWithRecord(steps: Steps, of: ObjectName): Promise<string | null> {
     const { record } = parseAdoptedTriggers(seen.object);
     return { done: record === null ? null : formatCount(record.metrics.length, "metric") };
   });
+}
+
+function describeMisfit(hpa: string, { misfit, isOlder }: { misfit: string | null; isOlder: boolean }): string {
+  const has = misfit === null ? "" : ` has ${misfit}`;
+  if (!isOlder) return `KEDA's HPA "${hpa}"${has}; look at \`kubectl describe so\``;
+  return `KEDA has not changed its HPA "${hpa}" since the object changed${
+    has && `, and it${has}`
+  }; try again in a few ` +
+    "seconds, and look whether KEDA's operator runs, and at `kubectl describe so`";
 }
 
 const NO_PODFIT = "podfit says nothing about the object; it must run with scaledObjects.mode=selected, and see this " +

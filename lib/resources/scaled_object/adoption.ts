@@ -129,23 +129,26 @@ function findTriggerIndex(metricName: string): number | null {
 }
 
 /**
- * Returns whether the metrics of KEDA's HPA can be those of these triggers: a metric for each trigger but cpu and memory,
- * or one of the right type for the formula. Only the scaler knows the rest of a name, the target, and the type: some
- * scalers of KEDA ignore the `metricType` of their trigger. Clauses: M6.
+ * Returns `no metric of trigger 1 (kafka)` or the like; `null` = the metrics of KEDA's HPA can be those of these triggers:
+ * a metric for each trigger but cpu and memory, or one of the right type for the formula. Only the scaler knows the rest
+ * of a name, the target, and the type: some scalers of KEDA ignore the `metricType` of their trigger. Clauses: M6.
  */
-export function fitsTriggers(spec: unknown, metrics: readonly HpaMetric[]): boolean {
+export function findMisfit(spec: unknown, metrics: readonly HpaMetric[]): string | null {
   const { triggers, advanced } = isRecord(spec) ? spec : {};
   const modifiers = isRecord(advanced) && isRecord(advanced["scalingModifiers"]) ? advanced["scalingModifiers"] : {};
   const wanted = typeof modifiers["formula"] === "string" && modifiers["formula"] !== ""
-    ? [{ index: null, type: modifiers["metricType"] || "AverageValue" }]
+    ? [{ index: null, type: modifiers["metricType"] || "AverageValue", of: "the formula" }]
     : (Array.isArray(triggers) ? triggers : []).flatMap((one, index) => {
       const type = isRecord(one) ? one["type"] : null;
-      return type === "cpu" || type === "memory" ? [] : [{ index, type: null }];
+      const of = `trigger ${index} (${quote(type)})`;
+      return type === "cpu" || type === "memory" ? [] : [{ index, type: null, of }];
     });
   const has = ({ name, type }: HpaMetric, one: typeof wanted[number]) =>
     findTriggerIndex(name) === one.index && (one.type === null || one.type === type);
-  return wanted.every((one) => metrics.some((metric) => has(metric, one))) &&
-    metrics.every((metric) => wanted.some((one) => has(metric, one)));
+  const missing = wanted.find((one) => !metrics.some((metric) => has(metric, one)));
+  if (missing !== undefined) return `no metric of ${missing.of}`;
+  const extra = metrics.find((metric) => !wanted.some((one) => has(metric, one)));
+  return extra === undefined ? null : `the metric ${quote(extra.name)}, which is of no trigger`;
 }
 
 /** Returns 16 hexadecimal digits that change with the triggers or the formula. Any shape is accepted. Clauses: M5. */

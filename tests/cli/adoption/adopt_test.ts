@@ -292,14 +292,36 @@ Deno.test("adopt takes a trigger whose scaler sets the type of its metric, whate
 Deno.test("adopt undoes the selection where KEDA's HPA has not the metrics of the triggers, and says so (M6)", async () => {
   await using run = await start();
   await actAsKeda(run);
+  await run.advance(5);
   await run.cluster.patch("scaledobjects/web", { spec: { triggers: [kafka(), kafka()] } });
   const { code, error } = await ask("adopt", run);
   assertEquals([code, await annotationsOf(run)], [2, {}]);
   assertStringIncludes(
     error,
-    'KEDA has not changed its HPA "keda-hpa-web" since the triggers changed; try again in a few',
+    'KEDA has not changed its HPA "keda-hpa-web" since the object changed, and it has no metric of trigger 1 ("kafka"); try',
   );
 });
+
+for (
+  const [cause, trigger, metric] of [
+    ["an external scaler that does not answer", { type: "external", metadata: { scalerAddress: "a:1" } }, null],
+    ["the Datadog Cluster Agent", { type: "datadog", metadata: { useClusterAgentProxy: "true" } }, "datadogmetric@a:b"],
+    ["a name that is too long", { type: "external", metadata: { scalerAddress: "a:1" } }, `s1-${"a".repeat(251)}`],
+  ] as const
+) {
+  Deno.test(`adopt names the trigger of which KEDA's HPA has no metric: ${cause} (M6)`, async () => {
+    await using run = await start({ triggers: [kafka(), trigger] });
+    const target = { type: "AverageValue", averageValue: "10" };
+    const names = ["s0-kafka-orders", ...metric === null ? [] : [metric]];
+    const keda = createKedaWith(names.map((name) => ({ metric: { name }, target })));
+    await keda(run);
+    const { code, error } = await ask("adopt", run, { keda });
+    assertEquals([code, await annotationsOf(run)], [2, {}]);
+    const has =
+      `KEDA's HPA "keda-hpa-web" has no metric of trigger 1 ("${trigger.type}"); look at \`kubectl describe so\``;
+    assertStringIncludes(error, has);
+  });
+}
 
 Deno.test("adopt does not take a record that podfit made of KEDA's HPA before its last change (M4, M6)", async () => {
   await using run = await start();

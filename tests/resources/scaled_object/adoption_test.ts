@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "#assert";
 import {
-  fitsTriggers,
+  findMisfit,
   formatAdoptionRecord,
   hashTriggers,
   type HpaMetric,
@@ -342,24 +342,24 @@ Deno.test("metrics of KEDA's HPA fit triggers of the same indices, and a formula
   const metric = (name: string, type = "AverageValue") => ({ name, type, target: "10" });
   const [first, second] = [metric("s0-kafka-a"), metric("s1-kafka-b")];
   const formula = { scalingModifiers: { formula: "a + b", target: "5", metricType: "Value" } };
-  const cases: readonly (readonly [spec: unknown, metrics: readonly HpaMetric[], fits: boolean])[] = [
-    [{ triggers: [kafka] }, [first], true],
-    [{ triggers: [cpu, kafka] }, [second], true],
-    [{ triggers: [cpu, kafka] }, [first], false],
-    [{ triggers: [kafka, kafka] }, [first], false],
-    [{ triggers: [kafka] }, [first, second], false],
+  const cases: readonly (readonly [spec: unknown, metrics: readonly HpaMetric[], misfit: string | null])[] = [
+    [{ triggers: [kafka] }, [first], null],
+    [{ triggers: [cpu, kafka] }, [second], null],
+    [{ triggers: [cpu, kafka] }, [first], 'no metric of trigger 1 ("kafka")'],
+    [{ triggers: [kafka, kafka] }, [first], 'no metric of trigger 1 ("kafka")'],
+    [{ triggers: [kafka] }, [first, second], 'the metric "s1-kafka-b", which is of no trigger'],
     // The scaler "external" can have several.
-    [{ triggers: [{ type: "external" }] }, [first, metric("s0-other")], true],
+    [{ triggers: [{ type: "external" }] }, [first, metric("s0-other")], null],
     // These scalers ignore metricType: one always asks for Value, the other for AverageValue.
-    [{ triggers: [{ type: "splunk-observability" }] }, [metric("s0-signalfx", "Value")], true],
-    [{ triggers: [{ type: "pulsar", metricType: "Value" }] }, [metric("s0-pulsar-a")], true],
-    [{ triggers: [kafka, kafka], advanced: formula }, [first, second], false],
-    [{ triggers: [kafka, kafka], advanced: formula }, [metric("composite-metric", "Value")], true],
-    [{ triggers: [kafka, kafka], advanced: formula }, [metric("composite-metric")], false],
-    [{ triggers: [kafka] }, [metric("composite-metric")], false],
-    [null, [], true],
+    [{ triggers: [{ type: "splunk-observability" }] }, [metric("s0-signalfx", "Value")], null],
+    [{ triggers: [{ type: "pulsar", metricType: "Value" }] }, [metric("s0-pulsar-a")], null],
+    [{ triggers: [kafka, kafka], advanced: formula }, [first, second], "no metric of the formula"],
+    [{ triggers: [kafka, kafka], advanced: formula }, [metric("composite-metric", "Value")], null],
+    [{ triggers: [kafka, kafka], advanced: formula }, [metric("composite-metric")], "no metric of the formula"],
+    [{ triggers: [kafka] }, [metric("composite-metric")], 'no metric of trigger 0 ("kafka")'],
+    [null, [], null],
   ];
-  for (const [spec, metrics, fits] of cases) {
-    assertEquals(fitsTriggers(spec, metrics), fits, JSON.stringify([spec, metrics]));
+  for (const [spec, metrics, misfit] of cases) {
+    assertEquals(findMisfit(spec, metrics), misfit, JSON.stringify([spec, metrics]));
   }
 });
