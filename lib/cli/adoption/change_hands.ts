@@ -175,16 +175,16 @@ function isOn({ annotations }: SeenObject, key: string): boolean {
 }
 
 /** Where a record is needed, it is that of the triggers that are there now, and of KEDA's HPA as it is now. */
-function hasRecordOf(seen: SeenObject, metrics: readonly HpaMetric[]): boolean {
-  const { record, triggersHash } = parseAdoptedTriggers(seen.object);
-  return hasFittingRecord(seen) &&
-    (record === null || formatAdoptionRecord(record) === formatAdoptionRecord(toAdoptionRecord(metrics, triggersHash)));
+function hasRecordOf({ object }: SeenObject, metrics: readonly HpaMetric[]): boolean {
+  const { record, triggersHash } = parseAdoptedTriggers(object);
+  return !needsRecord(object) || (record !== null &&
+    formatAdoptionRecord(record) === formatAdoptionRecord(toAdoptionRecord(metrics, triggersHash)));
 }
 
 /** Where a record is needed, it is that of the triggers that are there now. */
 function hasFittingRecord({ object }: SeenObject): boolean {
-  const { record, problem, isStale } = parseAdoptedTriggers(object);
-  return problem === null && (record === null ? !needsRecord(object) : !isStale);
+  const { record, isStale } = parseAdoptedTriggers(object);
+  return !needsRecord(object) || (record !== null && !isStale);
 }
 
 /** KEDA's HPA has the others as metrics of resources. */
@@ -225,7 +225,8 @@ function pauseWithRecord(steps: Steps, of: ObjectName): Promise<string | null> {
       return { cause: "another writer changes the object all the time; look at `kubectl get so --watch`" };
     }
     const { record } = parseAdoptedTriggers(seen.object);
-    return { done: record === null ? null : formatCount(record.metrics.length, "metric") };
+    const isNeeded = record !== null && needsRecord(seen.object);
+    return { done: isNeeded ? formatCount(record.metrics.length, "metric") : null };
   });
 }
 

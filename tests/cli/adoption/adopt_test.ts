@@ -4,6 +4,7 @@ import { changeHands } from "../../../lib/cli/adoption/change_hands.ts";
 import { deployment } from "../../e2e/support/workloads.ts";
 import type { Json } from "../../support/api_objects.ts";
 import {
+  CPU_50,
   kafkaMetric,
   kedasHpa,
   ReplicasRun,
@@ -241,6 +242,27 @@ Deno.test("adopt makes a new record for triggers that changed during the pause (
   assert(after !== before && after.includes("15000m"), after);
   assertEquals(await run.condition("web", "PodfitScaling"), "True Scaling");
 });
+
+for (
+  const [record, left] of [["of triggers that are gone", null], ["that nobody can read", "broken"]] as const
+) {
+  Deno.test(`adopt needs no record of an object with cpu alone, and takes one that has a record ${record} (M5, M6)`, async () => {
+    await using run = await start();
+    await actAsKeda(run);
+    await ask("adopt", run);
+    await run.cluster.patch("scaledobjects/web", { spec: { triggers: [CPU_50], minReplicaCount: 1 } });
+    if (left !== null) await annotate(run, { [RECORD]: left });
+    await run.advance(60);
+    assertEquals(await run.condition("web", "PodfitScaling"), "True Scaling");
+    const again = await ask("adopt", run);
+    assertEquals([again.code, again.error], [0, ""]);
+    assertEquals([again.lines, again.writes], [["default/web: podfit sets the replicas already"], []]);
+    await annotate(run, { [PAUSED]: null });
+    const anew = await ask("adopt", run);
+    assertEquals([anew.code, anew.error], [0, ""]);
+    assertStringIncludes(anew.lines[1] ?? "", "it needs no record");
+  });
+}
 
 /** KEDA's operator, which follows the triggers so many seconds late. */
 function createSlowKeda(lateSeconds: number) {
