@@ -193,7 +193,7 @@ function needsRecord({ spec }: SeenObject["object"]): boolean {
   return triggers.some((one) => !isRecord(one) || (one["type"] !== "cpu" && one["type"] !== "memory"));
 }
 
-/** Of the timeout: in this time KEDA changes its HPA, if it has to. */
+/** The part of the timeout in which KEDA changes its HPA. Most changes of a spec do not change the HPA. */
 const KEDAS_SHARE = 1 / 3;
 
 /**
@@ -201,18 +201,19 @@ const KEDAS_SHARE = 1 / 3;
  * condition of an earlier adoption says True, so it does not count. KEDA changes its HPA a moment after the triggers.
  */
 function pauseWithRecord(steps: Steps, of: ObjectName): Promise<string | null> {
-  const kedaMs = steps.clock.monotonic() + steps.timeoutMs * KEDAS_SHARE;
+  const shareMs = steps.timeoutMs * KEDAS_SHARE;
+  const kedaMs = steps.clock.monotonic() + shareMs;
   return waitUntil(steps, async () => {
     const seen = await readObject(steps, of);
     const said = findCondition(seen, "PodfitScaling");
     if (said === null || said.status === "True") return { cause: NO_PODFIT };
-    const { hpa, isThere, metrics, isOlder } = await findKedasHpa(steps, seen);
+    const { hpa, isThere, metrics, isOlder, changedMsAgo } = await findKedasHpa(steps, seen);
     if (!isThere) {
       return {
         cause: `KEDA has made no HPA "${hpa}"; look whether KEDA's operator runs, and at \`kubectl describe so\``,
       };
     }
-    const isWaiting = isOlder && steps.clock.monotonic() < kedaMs;
+    const isWaiting = isOlder && changedMsAgo < shareMs && steps.clock.monotonic() < kedaMs;
     const misfit = findMisfit(seen.object["spec"], metrics);
     if (needsRecord(seen.object) && (isWaiting || misfit !== null)) {
       return { cause: describeMisfit(hpa, { misfit, isOlder }) };

@@ -128,11 +128,13 @@ interface KedasHpa {
   readonly metrics: readonly HpaMetric[];
   /** The spec of the object has changed since that of the HPA, by the clock of the API server. */
   readonly isOlder: boolean;
+  /** How long ago the spec of the object has changed, at least; Infinity = not known. */
+  readonly changedMsAgo: number;
 }
 
 /** KEDA keeps its HPA also while the target is at zero. Clauses: M6. */
 export async function findKedasHpa(
-  { client, signal }: Pick<Steps, "client" | "signal">,
+  { client, clock, signal }: Pick<Steps, "client" | "clock" | "signal">,
   { namespace, name, uid, object }: SeenObject,
 ): Promise<KedasHpa> {
   const { advanced } = isRecord(object["spec"]) ? object["spec"] : {};
@@ -141,16 +143,27 @@ export async function findKedasHpa(
   const hpa = typeof own === "string" && own !== "" ? own : `keda-hpa-${name}`;
   const path = `/apis/autoscaling/v2/namespaces/${namespace}/horizontalpodautoscalers/${encodeURIComponent(hpa)}`;
   const { data, error, response } = await client.untyped({ method: "GET", path, signal });
-  if (response.status === 404) return { hpa, isThere: false, metrics: [], isOlder: false };
+  if (response.status === 404) return { hpa, isThere: false, metrics: [], isOlder: false, changedMsAgo: Infinity };
   if (!response.ok) throw toApiError(response, error);
   const found = data as HorizontalPodAutoscaler;
   const { owners, metrics } = parseHpa(found);
+  const changedAt = findSpecChange(object);
   return {
     hpa,
     isThere: owners.includes(uid) && found.metadata?.deletionTimestamp === undefined,
     metrics,
-    isOlder: findSpecChange(object) > findSpecChange(found),
+    isOlder: changedAt > findSpecChange(found),
+    changedMsAgo: changedAt === 0 ? Infinity : getServerTime(response, clock) - changedAt,
   };
+}
+
+/** By how much this computer's clock may be ahead, where the API server does not say its time. */
+const MAX_AHEAD_MS = 60_000;
+
+/** Returns the time of the answer by the clock of the API server, or one that is not later, epoch ms. */
+function getServerTime({ headers }: Response, clock: Pick<Clock, "now">): number {
+  const at = Date.parse(headers.get("date") ?? "");
+  return Number.isNaN(at) ? clock.now() - MAX_AHEAD_MS : at;
 }
 
 /** Returns when a client last changed the spec, epoch ms, in whole seconds; 0 = not known. */

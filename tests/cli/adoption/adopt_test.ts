@@ -73,7 +73,7 @@ function createKedaWith(metrics: readonly Json[]) {
 interface Asked {
   readonly keda?: (run: ReplicasRun) => Promise<void>;
   /** Answers instead of the API server. */
-  readonly refuse?: (request: Request) => Response | null;
+  readonly refuse?: (request: Request) => Response | null | Promise<Response | null>;
   readonly isDryRun?: boolean;
   readonly names?: readonly string[];
   readonly selector?: string | null;
@@ -89,7 +89,7 @@ async function ask(verb: "adopt" | "release", run: ReplicasRun, asked: Asked = {
   const ending = new AbortController();
   const transport = async (request: Request) => {
     if (request.method !== "GET") writes?.push(request.method);
-    return refuse(request) ?? await server.transport(request);
+    return await refuse(request) ?? await server.transport(request);
   };
   let code: number | null = null;
   const done = changeHands(verb, {
@@ -299,6 +299,39 @@ Deno.test("adopt waits for KEDA a third of the time where KEDA's HPA asks the sa
   const waitedMs = run.cluster.clock.monotonic() - from;
   assert(waitedMs >= 10_000 && waitedMs < 20_000, `${waitedMs}`);
 });
+
+/** The API server says a time that is so far ahead of this computer's; `null` = it says none. */
+function answerWithTime(run: ReplicasRun, aheadMs: number | null) {
+  return async ({ method, url }: Request): Promise<Response | null> => {
+    if (method !== "GET" || !url.endsWith("/horizontalpodautoscalers/keda-hpa-web")) return null;
+    const hpa = await run.cluster.find("horizontalpodautoscalers/keda-hpa-web");
+    const date = aheadMs === null ? "" : new Date(run.cluster.clock.now() + aheadMs).toUTCString();
+    return hpa === null ? null : Response.json(hpa, { headers: { date } });
+  };
+}
+
+for (
+  const [time, agoSeconds, aheadMs, waits] of [
+    ["2 s ago", 2, 0, true],
+    ["11 s ago", 11, 0, false],
+    ["an hour ago by the API server's clock alone", 2, 3_600_000, false],
+    ["20 s ago, and the API server says no time", 20, null, true],
+    ["80 s ago, and the API server says no time", 80, null, false],
+  ] as const
+) {
+  Deno.test(`adopt ${waits ? "waits for KEDA" : "does not wait for KEDA"} where the spec changed ${time} (M6)`, async () => {
+    await using run = await start();
+    await actAsKeda(run);
+    await run.advance(30);
+    await run.cluster.patch("scaledobjects/web", { spec: { cooldownPeriod: 100 } });
+    await run.advance(agoSeconds);
+    const from = run.cluster.clock.monotonic();
+    const { code, error } = await ask("adopt", run, { refuse: answerWithTime(run, aheadMs) });
+    assertEquals([code, error], [0, ""]);
+    const waitedMs = run.cluster.clock.monotonic() - from;
+    assert(waits === waitedMs > 7_000, `${waitedMs}`);
+  });
+}
 
 Deno.test("adopt takes a trigger whose scaler sets the type of its metric, whatever its metricType (M6)", async () => {
   const metadata = { query: "data('x').publish()", duration: "10", targetValue: "10", queryAggregator: "avg" };
