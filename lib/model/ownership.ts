@@ -17,6 +17,14 @@ export interface OwnershipContext {
   readonly containerState: Pick<ContainerState, "running" | "readySince" | "podReady" | "resizedAt">;
 }
 
+/** The state of a container that was never evaluated. */
+export const NEVER_EVALUATED: OwnershipContext["containerState"] = {
+  running: null,
+  readySince: null,
+  podReady: null,
+  resizedAt: null,
+};
+
 /** Returns the owner among the matching autoscalers of one container; `null` if there are none. Clauses: C12, L50. */
 export function chooseOwner(contenders: readonly Autoscaler[], context: OwnershipContext): Autoscaler | null {
   let owner: Autoscaler | null = null;

@@ -5,7 +5,7 @@
  * can give it. A resize moves neither, so replicas do not follow resizes.
  */
 import type { Autoscaler, FieldPolicy } from "../../model/autoscaler.ts";
-import { chooseOwner, type OwnershipContext } from "../../model/ownership.ts";
+import { chooseOwner, NEVER_EVALUATED } from "../../model/ownership.ts";
 import { type ContainerFacts, findContainer, getActualSize } from "../../model/pod.ts";
 import type { PodReading, PodRequests, RequestProblem } from "../../model/replicas_decision.ts";
 import type { Baseline, ResourceTrigger } from "../../model/scaled_object.ts";
@@ -284,17 +284,9 @@ function findApplyingAutoscaler({ pod, vertical }: WorkloadPod, container: strin
     return first.containerName === container && first.mode === "apply" ? first : null;
   }
   const applies = ({ containerName, mode }: Autoscaler) => containerName === container && mode === "apply";
-  const containerState = findContainerState(vertical.state, container) ?? EMPTY_CONTEXT;
+  const containerState = findContainerState(vertical.state, container) ?? NEVER_EVALUATED;
   return chooseOwner(vertical.matching.filter(applies), { now, pod, container: facts, containerState });
 }
-
-/** A container that was never evaluated. */
-const EMPTY_CONTEXT: OwnershipContext["containerState"] = {
-  running: null,
-  readySince: null,
-  podReady: null,
-  resizedAt: null,
-};
 
 /** One pod that the target's selector lists. */
 export interface WorkloadPod extends PodWithInitialResources {

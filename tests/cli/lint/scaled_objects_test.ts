@@ -181,6 +181,88 @@ Deno.test("lint warns of a trigger whose pods an autoscaler gives no maximum, so
   }
 });
 
+/** A deployment "web" with two containers, a ScaledObject with a cpu trigger, and autoscalers of a profile by name. */
+function lintGrowth(
+  { autoscalers, trigger = {}, podSpec = {} }: {
+    readonly autoscalers: Readonly<Record<string, Json>>;
+    readonly trigger?: Edits;
+    readonly podSpec?: Json;
+  },
+) {
+  const [labels, namespace] = [{ app: "web" }, "shop"];
+  const resources = { requests: { cpu: "250m" }, limits: { cpu: "4" } };
+  const containers = ["app", "log"].map((name) => ({ name, image: "a", resources }));
+  const objects = [
+    {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "web", namespace },
+      spec: {
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers, ...podSpec } },
+      },
+    },
+    ...Object.entries(autoscalers).map(([name, spec]) => ({
+      apiVersion: "keda.kedify.io/v1alpha1",
+      kind: "PodResourceAutoscaler",
+      metadata: { name, namespace },
+      spec: { target: { kind: "deployment", name: "web" }, profile: "balanced", ...spec },
+    })),
+    toScaledObject({ "spec.minReplicaCount": 1, "spec.triggers": [applyEdits(CPU, trigger)] }),
+  ];
+  return lint(objects.map((one) => JSON.stringify(one)).join("\n---\n")).findings
+    .filter(({ rule }) => rule === "no-maximum" || rule === "few-replicas")
+    .map(({ rule, message }) => `${rule}: ${message.replace(/ (has no maximum|lets? the) .*/, "")}`);
+}
+
+Deno.test("lint takes the maximum of the autoscaler that owns each container, as the daemon does (C12, L50, R82, R96)", () => {
+  const every = { containerName: "*" };
+  const upTo = (containerName: string, max: string, others: Json = {}) => ({
+    ...{ containerName, bounds: { cpu: { requests: { max } } } },
+    ...others,
+  });
+  const ofApp = { "metadata.containerName": "app" };
+  const cases: readonly (readonly [
+    sentence: string,
+    autoscalers: Readonly<Record<string, Json>>,
+    trigger: Edits,
+    found: readonly string[],
+  ])[] = [
+    ["the named one, whose name comes last", { all: every, one: upTo("app", "800m") }, ofApp, []],
+    ["the named one, whose name comes first", { zero: every, one: upTo("app", "800m") }, ofApp, []],
+    ["both, and the one for all others has no maximum", { all: every, one: upTo("app", "800m") }, {}, [
+      'no-maximum: autoscaler "all"',
+    ]],
+    ["the one for all of a higher priority", { all: { ...every, priority: 5 }, one: upTo("app", "800m") }, ofApp, [
+      'no-maximum: autoscaler "all"',
+    ]],
+    [
+      "one that leaves the container out",
+      { all: { ...every, excludeContainers: ["app"] }, one: upTo("app", "800m") },
+      ofApp,
+      [],
+    ],
+    ["the named one, which is wide", { all: upTo("*", "300m"), one: upTo("app", "3") }, ofApp, [
+      'few-replicas: autoscaler "one"',
+    ]],
+    [
+      "one for all, next to a wide one for another container",
+      { all: upTo("*", "300m"), log: upTo("log", "3") },
+      ofApp,
+      [],
+    ],
+    ["both, of which one is wide", { all: upTo("*", "250m"), one: upTo("app", "3") }, {}, [
+      'few-replicas: autoscaler "one"',
+    ]],
+    ["both, which are wide", { all: upTo("*", "3"), one: upTo("app", "3") }, {}, [
+      'few-replicas: autoscalers "one" and "all"',
+    ]],
+  ];
+  for (const [sentence, autoscalers, trigger, found] of cases) {
+    assertEquals(lintGrowth({ autoscalers, trigger }), found, sentence);
+  }
+});
+
 Deno.test("lint finds the container without the request that Utilization is a share of (R25, R96)", () => {
   const app = { name: "app", image: "a" };
   const asking = { ...app, resources: { requests: { cpu: "1" } } };

@@ -1,11 +1,12 @@
 /**
  * Do two objects work against each other? Two autoscalers, an HPA, a VPA, or a ScaledObject and an autoscaler.
  *
- * Clauses: C12, R75, R78, R80, R81, R82.
+ * Clauses: C12, L50, R75, R78, R80, R81, R82.
  */
 import { type TargetRef, toGroup, toTargetKey } from "../../../daemon/cluster/parse_objects.ts";
 import { findConflict } from "../../../daemon/replicas/conflicts.ts";
 import { type Autoscaler, EVERY_CONTAINER } from "../../../model/autoscaler.ts";
+import { chooseOwner, NEVER_EVALUATED } from "../../../model/ownership.ts";
 import { type ContainerFacts, listContainers, type PodFacts } from "../../../model/pod.ts";
 import { listResourceTriggers, type ResourceTrigger, type ScaledObject } from "../../../model/scaled_object.ts";
 import { formatAmount } from "../../../units/quantity.ts";
@@ -187,7 +188,7 @@ export function checkCoupling({ known }: CheckContext): readonly Relation[] {
   );
 }
 
-/** Returns the autoscaler that owns the requests which the trigger uses; `null` where there is none. */
+/** Returns an autoscaler that changes the requests which the trigger uses; `null` where there is none. */
 function findOwningAutoscaler(known: KnownObjects, coupled: TriggerRef): Autoscaler | null {
   return listAutoscalers(known).find((one) => ownsRequestsOf(one, coupled)) ?? null;
 }
@@ -204,11 +205,18 @@ interface TriggerRef {
 }
 
 function ownsRequestsOf(autoscaler: Autoscaler, { object, trigger }: TriggerRef): boolean {
-  const { namespace, target, containerName, isWildcard, mode } = autoscaler;
-  const isTarget = target?.name === object.target.name && target.kind === toWorkloadKind(object.target.kind);
+  const { containerName, isWildcard } = autoscaler;
   const isContainer = isWildcard || trigger.container === null || trigger.container === containerName;
-  return namespace === object.namespace && isTarget && isContainer && mode === "apply" &&
-    autoscaler.sides.some(({ key }) => key === `${trigger.type}.requests`);
+  return resizesTargetOf(autoscaler, object) && isContainer && managesRequests(autoscaler, trigger);
+}
+
+function resizesTargetOf({ namespace, target, mode }: Autoscaler, object: ScaledObject): boolean {
+  return namespace === object.namespace && mode === "apply" && target?.name === object.target.name &&
+    target.kind === toWorkloadKind(object.target.kind);
+}
+
+function managesRequests({ sides }: Autoscaler, { type }: ResourceTrigger): boolean {
+  return sides.some(({ key }) => key === `${type}.requests`);
 }
 
 function toCouplingRelation(object: ScaledObject, { index, type }: ResourceTrigger, { name }: Autoscaler): Relation {
@@ -236,20 +244,14 @@ export function checkGrowth({ known }: CheckContext): readonly Relation[] {
     const kind = toWorkloadKind(written);
     const workload = kind === null ? "unknown" : findWorkload(known, { kind, namespace, name });
     if (typeof workload === "string") return [];
+    const rivals = listAutoscalers(known).filter((one) => resizesTargetOf(one, object));
     return listResourceTriggers(object).flatMap((trigger) => {
-      const { target, baseline } = trigger;
-      const autoscaler = target.kind === "Utilization" && baseline === null
-        ? findOwningAutoscaler(known, { object, trigger })
-        : null;
-      if (autoscaler === null) return [];
+      if (trigger.target.kind !== "Utilization" || trigger.baseline !== null) return [];
       const pod = fillSizes(workload.pod, trigger.type, known);
-      const endless = listCounted(pod, trigger).find((one) =>
-        listContainers(autoscaler, pod).includes(one.name) && one.spec[`${trigger.type}.requests`] !== null &&
-        findMaxRequest(one, autoscaler, trigger.type) === null
-      );
-      if (endless !== undefined) return [toEndlessRelation(object, trigger, { autoscaler, container: endless.name })];
-      const span = computeGrowth(pod, autoscaler, trigger);
-      return isWideGrowth(span) ? [toGrowthRelation(object, trigger, { ...span, autoscaler })] : [];
+      const growths = listCounted(pod, trigger).map((one) => computeGrowth(one, { rivals, pod, trigger }));
+      const endless = growths.find(({ maxRequest }) => maxRequest === Infinity);
+      if (endless !== undefined) return [toEndlessRelation(object, trigger, endless)];
+      return isWideGrowth(sumGrowths(growths)) ? [toGrowthRelation(object, trigger, growths)] : [];
     });
   });
 }
@@ -261,23 +263,46 @@ function isWideGrowth({ initialRequest, maxRequest }: RequestGrowth): boolean {
 
 interface RequestGrowth {
   readonly initialRequest: number;
+  /** Infinity where there is no maximum. */
   readonly maxRequest: number;
+}
+
+interface ContainerGrowth extends RequestGrowth {
+  readonly container: string;
+  /** The autoscaler that changes the request; empty where there is none. */
+  readonly owner: string;
 }
 
 function listCounted({ containers }: PodFacts, { container }: ResourceTrigger): readonly ContainerFacts[] {
   return containers.filter((one) => one.kind !== "init" && (container === null || one.name === container));
 }
 
-function computeGrowth(pod: PodFacts, autoscaler: Autoscaler, trigger: ResourceTrigger): RequestGrowth {
-  const { type } = trigger;
-  const managed = listContainers(autoscaler, pod);
-  const counted = listCounted(pod, trigger);
-  const born = counted.map(({ spec }) => spec[`${type}.requests`] ?? 0);
-  const full = counted.map((one, index) => {
-    const least = born[index] ?? 0;
-    return managed.includes(one.name) ? Math.max(least, findMaxRequest(one, autoscaler, type) ?? least) : least;
-  });
-  return { initialRequest: sumAmounts(born), maxRequest: sumAmounts(full) };
+interface GrowthContext {
+  /** The autoscalers of the pods. */
+  readonly rivals: readonly Autoscaler[];
+  readonly pod: PodFacts;
+  readonly trigger: ResourceTrigger;
+}
+
+/** The owner is chosen for each container, as the daemon does. Clauses: C12, L50. */
+function computeGrowth(container: ContainerFacts, { rivals, pod, trigger }: GrowthContext): ContainerGrowth {
+  const { name, spec } = container;
+  const contenders = rivals.filter((one) => listContainers(one, pod).includes(name));
+  const owner = chooseOwner(contenders, { now: 0, pod, container, containerState: NEVER_EVALUATED });
+  const request = spec[`${trigger.type}.requests`];
+  const initialRequest = request ?? 0;
+  if (owner === null || !managesRequests(owner, trigger)) {
+    return { container: name, owner: "", initialRequest, maxRequest: initialRequest };
+  }
+  const most = findMaxRequest(container, owner, trigger.type) ?? (request === null ? 0 : Infinity);
+  return { container: name, owner: owner.name, initialRequest, maxRequest: Math.max(initialRequest, most) };
+}
+
+function sumGrowths(growths: readonly RequestGrowth[]): RequestGrowth {
+  return {
+    initialRequest: sumAmounts(growths.map(({ initialRequest }) => initialRequest)),
+    maxRequest: sumAmounts(growths.map(({ maxRequest }) => maxRequest)),
+  };
 }
 
 /** The lower of the request's ceiling and the limit's; `null` where there is neither. */
@@ -297,7 +322,7 @@ function sumAmounts(amounts: readonly number[]): number {
 function toEndlessRelation(
   object: ScaledObject,
   { index, type }: ResourceTrigger,
-  { autoscaler, container }: { readonly autoscaler: Autoscaler; readonly container: string },
+  { owner, container }: ContainerGrowth,
 ): Relation {
   return {
     of: toScaledSubject(object),
@@ -305,7 +330,7 @@ function toEndlessRelation(
     rule: "no-maximum",
     path: `spec.triggers[${index}]`,
     message:
-      `autoscaler "${autoscaler.name}" has no maximum for the ${type} request of container "${container}": podfit compares usage ` +
+      `autoscaler "${owner}" has no maximum for the ${type} request of container "${container}": podfit compares usage ` +
       `with the initial request, and adds pods before they grow: set bounds.${type}.requests.max of the autoscaler, or, where ` +
       "that is intended, baseline: initial in the trigger's metadata",
   };
@@ -314,17 +339,20 @@ function toEndlessRelation(
 function toGrowthRelation(
   object: ScaledObject,
   { index, type }: ResourceTrigger,
-  { initialRequest, maxRequest, autoscaler }: RequestGrowth & { readonly autoscaler: Autoscaler },
+  growths: readonly ContainerGrowth[],
 ): Relation {
   const { maxReplicas } = object;
+  const { initialRequest, maxRequest } = sumGrowths(growths);
+  const owners = growths.flatMap((one) => one.maxRequest > one.initialRequest ? [`"${one.owner}"`] : []);
+  const names = [...new Set(owners)];
+  const who = names.length === 1 ? `autoscaler ${names} lets` : `autoscalers ${names.join(" and ")} let`;
   const [from, to] = [initialRequest, maxRequest].map((amount) => formatAmount(amount, type));
   return {
     of: toScaledSubject(object),
     level: "advice",
     rule: "few-replicas",
     path: `spec.triggers[${index}]`,
-    message:
-      `autoscaler "${autoscaler.name}" lets the ${type} request of a pod grow from ${from} to ${to} before pods are added: a load for ` +
+    message: `${who} the ${type} request of a pod grow from ${from} to ${to} before pods are added: a load for ` +
       `${maxReplicas} pods as born is one for ${
         Math.ceil(maxReplicas * initialRequest / maxRequest)
       } full-grown: where that is too few, raise ` +
