@@ -263,6 +263,24 @@ Deno.test("lint takes the maximum of the autoscaler that owns each container, as
   }
 });
 
+Deno.test("lint warns of no missing maximum where the pod itself has the request that usage is compared with (R25, R82, R96)", () => {
+  const cases: readonly (readonly [sentence: string, podSpec: Json, trigger: Edits, warns: boolean])[] = [
+    ["a request of the pod", { resources: { requests: { cpu: "1" } } }, {}, false],
+    ["a limit of the pod, which is its request too", { resources: { limits: { cpu: "4" } } }, {}, false],
+    ["a request of the pod and containerName", { resources: { requests: { cpu: "1" } } }, {
+      "metadata.containerName": "app",
+    }, true],
+    ["a request of the pod for memory alone", { resources: { requests: { memory: "1Gi" } } }, {}, true],
+  ];
+  for (const [sentence, podSpec, trigger, warns] of cases) {
+    const found = lintGrowth({ autoscalers: { web: { containerName: "app" } }, trigger, podSpec });
+    assertEquals(found, warns ? ['no-maximum: autoscaler "web"'] : [], sentence);
+    const bounds = { cpu: { requests: { max: "3" } } };
+    const wide = lintGrowth({ autoscalers: { web: { containerName: "app", bounds } }, trigger, podSpec });
+    assertEquals(wide, warns ? ['few-replicas: autoscaler "web"'] : [], sentence);
+  }
+});
+
 Deno.test("lint finds the container without the request that Utilization is a share of (R25, R96)", () => {
   const app = { name: "app", image: "a" };
   const asking = { ...app, resources: { requests: { cpu: "1" } } };

@@ -1,7 +1,7 @@
 /**
  * Do two objects work against each other? Two autoscalers, an HPA, a VPA, or a ScaledObject and an autoscaler.
  *
- * Clauses: C12, L50, R75, R78, R80, R81, R82.
+ * Clauses: C12, L50, R25, R75, R78, R80, R81, R82.
  */
 import { type TargetRef, toGroup, toTargetKey } from "../../../daemon/cluster/parse_objects.ts";
 import { findConflict } from "../../../daemon/replicas/conflicts.ts";
@@ -248,12 +248,18 @@ export function checkGrowth({ known }: CheckContext): readonly Relation[] {
     return listResourceTriggers(object).flatMap((trigger) => {
       if (trigger.target.kind !== "Utilization" || trigger.baseline !== null) return [];
       const pod = fillSizes(workload.pod, trigger.type, known);
+      if (isOfPodItself(pod, trigger)) return [];
       const growths = listCounted(pod, trigger).map((one) => computeGrowth(one, { rivals, pod, trigger }));
       const endless = growths.find(({ maxRequest }) => maxRequest === Infinity);
       if (endless !== undefined) return [toEndlessRelation(object, trigger, endless)];
       return isWideGrowth(sumGrowths(growths)) ? [toGrowthRelation(object, trigger, growths)] : [];
     });
   });
+}
+
+/** Usage is compared with the pod's own request then, which no autoscaler changes. Clauses: R25. */
+function isOfPodItself({ podResources }: PodFacts, { type, container }: ResourceTrigger): boolean {
+  return container === null && podResources !== null && podResources[`${type}.requests`] !== null;
 }
 
 /** Sums of a file's amounts may be of any size. */
