@@ -1,6 +1,6 @@
 /** From the records of a pod to the reasons for its size: usage, thresholds, proposals, gates and past resizes. */
 import type { Decision } from "../../model/decision.ts";
-import { findContainer, findSiblingSize, getActualSize, type PodFacts } from "../../model/pod.ts";
+import { findContainer, findSiblingSize, getActualSize, isResized, type PodFacts } from "../../model/pod.ts";
 import { describeChange, listChangedFields } from "../../model/resize_request.ts";
 import { computeResizeStatus } from "../../model/resize_status.ts";
 import type { PodLine } from "../../record/record.ts";
@@ -76,6 +76,7 @@ function explainContainer(examined: ExplainedContainer, { lines, pod }: PodRecor
   const { sample } = view.sampling;
   const siblings = findSiblingSize(input.siblings, name);
   const words = toDecisionText(decision);
+  const isUnresized = autoscaler.mode === "recommend" || isOfOtherContainers(pod, name);
   return {
     name,
     autoscaler: `${autoscaler.namespace}/${autoscaler.name}`,
@@ -92,8 +93,8 @@ function explainContainer(examined: ExplainedContainer, { lines, pod }: PodRecor
     ...computeDecisionAge(lines, { uid: autoscaler.uid, name, reason: words.reason }),
     trials: trials.map(explainTrial),
     resizes: listResizes(lines, name),
-    resizedAt: autoscaler.mode === "recommend" ? null : containerState.resizedAt,
-    otherClient: findOtherClient(pod, name, containerState.entryAt),
+    resizedAt: isUnresized ? null : containerState.resizedAt,
+    otherClient: isUnresized ? null : findOtherClient(pod, name, containerState.entryAt),
     siblings: siblings === null ? null : { pods: siblings.pods },
     limited: findScaleUpLimit(view),
     next: explainNextResize(examined),
@@ -197,6 +198,16 @@ function explainTrial({ direction, isWanted, proposals, candidate, caps, gates }
     sides: objection?.sides ?? [],
   }));
   return { direction, isWanted, sides, gates: answers };
+}
+
+/**
+ * Returns whether all resizes of the pod were those of other containers. The state of the container has the time of such
+ * a resize, so that its cooldown begins then.
+ */
+function isOfOtherContainers(pod: PodFacts, container: string): boolean {
+  const { resizes } = pod;
+  return resizes.length > 0 && !isResized(pod, container) &&
+    resizes.every(({ manager }) => manager !== `podfit.${container}`);
 }
 
 /** `entryAt`: the time of the newest entry of managedFields that is about the container. */

@@ -50,7 +50,7 @@ export interface ContainerExplanation {
   readonly since: number;
   readonly trials: readonly TrialExplanation[];
   readonly resizes: readonly ResizeExplanation[];
-  /** The last resize of the pod's managedFields, which records may not reach back to. */
+  /** The last resize of the container in the pod's managedFields, which records may not reach back to. */
   readonly resizedAt: number | null;
   /** The field manager of that resize, where it is another client than podfit. */
   readonly otherClient: string | null;

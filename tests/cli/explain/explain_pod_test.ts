@@ -1,8 +1,11 @@
 /** What `podfit explain` says of a pod, word by word, on records of podfit beside an embedded cluster. */
-import { assert, assertEquals } from "#assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { explainPod } from "../../../lib/cli/explanation/explain_pod.ts";
+import { autoscaler, pod } from "../../e2e/support/workloads.ts";
+import { ClusterRun } from "../../support/cluster_run.ts";
 import { assertScreens, readPage } from "../../support/pages.ts";
 import { ExplainRun, POLICY, SIDE, taker } from "../../support/explain_run.ts";
+import { keepLines } from "../../support/record_lines.ts";
 
 const show = (run: ExplainRun) => (columns: number) => run.text(columns);
 
@@ -103,6 +106,30 @@ Deno.test("explain says of a resize by another client that it was one, and not t
   const late = run.lines.pod("web").filter((line) => line.since > (run.explain().containers[0]?.resizedAt ?? 0));
   const text = explainPod(late, { now: run.run.clock.now() });
   assertEquals(text?.origin, "It was last resized 20s ago (11:00:41Z), before these records begin.");
+});
+
+Deno.test("explain names no client for a container that nobody resized, though another of the pod was resized", async () => {
+  await using run = await ClusterRun.start({});
+  const sizes = { requests: { cpu: "100m", memory: "64Mi" }, limits: { cpu: "2", memory: "256Mi" } };
+  const containers = ["main", "side"].map((name) => ({ name, ...sizes, cpuMillicores: 50, memoryMiB: 20 }));
+  await run.create(
+    pod("web", { containers, fields: { nodeName: "node-1" } }),
+    autoscaler("web", { selector: { matchLabels: { app: "web" } }, containerName: "main", policy: POLICY }),
+  );
+  await run.advance(10);
+  const lines = keepLines();
+  await using _podfit = run.startPodfit(undefined, { sinks: [lines.onEvaluation] });
+  await run.advance(30);
+  const resized = [{ name: "side", resources: { requests: { cpu: "160m" } } }];
+  const path = "/api/v1/namespaces/default/pods/web/resize?fieldManager=kubectl-edit";
+  await run.cluster.client.patch(path, "strategic", { spec: { containers: resized } });
+  await run.advance(20);
+  const explained = explainPod(lines.pod("web"), { now: run.clock.now() });
+  const [main] = explained?.containers ?? [];
+  assertEquals([main?.name, main?.resizedAt, main?.otherClient], ["main", null, null]);
+  assertStringIncludes(explained?.origin ?? "", "It has the size of its template");
+  // The cooldown still begins with that resize.
+  assert(typeof lines.pod("web").at(-1)?.record.outcome.state.containers["main"]?.resizedAt === "number");
 });
 
 Deno.test("explain names the other client that resized a pod after podfit, and then podfit's resize before it", async () => {
