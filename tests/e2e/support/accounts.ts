@@ -55,6 +55,20 @@ export function readSum(
   return sumOf(samples, `kedify_agent_pra_${name}`, labels);
 }
 
+/**
+ * Returns how often podfit failed in the namespace, by reason. It leaves out that a kubelet did not answer in time, which
+ * it may not where the machine is busy.
+ */
+export function countErrors(samples: readonly MetricSample[], namespace: string): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    samples.flatMap(({ name, labels, value }) => {
+      const { reason = "" } = labels;
+      const isOwn = name === "kedify_agent_pra_error_total" && labels["namespace"] === namespace;
+      return isOwn && reason !== "MetricsUnavailable" ? [[reason, value]] : [];
+    }),
+  );
+}
+
 function isUp({ from, to }: Change): boolean {
   return (to ?? 0) > (from ?? 0);
 }
