@@ -56,8 +56,8 @@ export function readSum(
 }
 
 /**
- * Returns how often podfit failed in the namespace, by reason. It leaves out that a kubelet did not answer in time, which
- * it may not where the machine is busy.
+ * Returns how often podfit failed in the namespace, by reason. It leaves out three failed readings of a kubelet in a row, as
+ * happen on a busy machine.
  */
 export function countErrors(samples: readonly MetricSample[], namespace: string): Readonly<Record<string, number>> {
   return Object.fromEntries(
