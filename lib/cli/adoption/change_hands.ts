@@ -216,7 +216,9 @@ function pauseWithRecord(steps: Steps, of: ObjectName): Promise<string | null> {
     const isWaiting = isOlder && changedMsAgo < shareMs && steps.clock.monotonic() < kedaMs;
     const misfit = findMisfit(seen.object["spec"], metrics);
     if (needsRecord(seen.object) && (isWaiting || misfit !== null)) {
-      return { cause: describeMisfit(hpa, { misfit, isOlder }) };
+      // Most changes of a spec are none of the HPA, so a change of long ago explains nothing.
+      const isLate = isOlder && changedMsAgo < 2 * steps.timeoutMs;
+      return { cause: describeMisfit(hpa, { misfit, isLate }) };
     }
     if (!hasRecordOf(seen, metrics)) {
       return { cause: "podfit has written no record of KEDA's HPA; look at podfit's log" };
@@ -231,9 +233,11 @@ function pauseWithRecord(steps: Steps, of: ObjectName): Promise<string | null> {
   });
 }
 
-function describeMisfit(hpa: string, { misfit, isOlder }: { misfit: string | null; isOlder: boolean }): string {
+function describeMisfit(hpa: string, { misfit, isLate }: { misfit: string | null; isLate: boolean }): string {
   const has = misfit === null ? "" : ` has ${misfit}`;
-  if (!isOlder) return `KEDA's HPA "${hpa}"${has}; look at \`kubectl describe so\``;
+  if (!isLate) {
+    return `KEDA's HPA "${hpa}"${has}; look at \`kubectl describe so\` and at \`kubectl describe hpa ${hpa}\``;
+  }
   return `KEDA has not changed its HPA "${hpa}" since the object changed${
     has && `, and it${has}`
   }; try again in a few ` +

@@ -76,7 +76,8 @@ function explainContainer(examined: ExplainedContainer, { lines, pod }: PodRecor
   const { sample } = view.sampling;
   const siblings = findSiblingSize(input.siblings, name);
   const words = toDecisionText(decision);
-  const isUnresized = autoscaler.mode === "recommend" || isOfOtherContainers(pod, name);
+  const isOfOthers = isOfOtherContainers(pod, name);
+  const isUnresized = autoscaler.mode === "recommend" || isOfOthers;
   return {
     name,
     autoscaler: `${autoscaler.namespace}/${autoscaler.name}`,
@@ -95,6 +96,7 @@ function explainContainer(examined: ExplainedContainer, { lines, pod }: PodRecor
     resizes: listResizes(lines, name),
     resizedAt: isUnresized ? null : containerState.resizedAt,
     otherClient: isUnresized ? null : findOtherClient(pod, name, containerState.entryAt),
+    siblingResizedAt: isOfOthers ? containerState.resizedAt : null,
     siblings: siblings === null ? null : { pods: siblings.pods },
     limited: findScaleUpLimit(view),
     next: explainNextResize(examined),

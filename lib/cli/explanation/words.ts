@@ -159,11 +159,16 @@ function describeResizes(
   { now, since }: PodExplanation,
   options: TextOptions,
 ): readonly string[] {
-  const { resizes, resizedAt, mode } = one;
+  const { resizes, resizedAt, siblingResizedAt, mode } = one;
   if (mode === "recommend") return ["  Resizes: none by this autoscaler, which only recommends"];
   const other = findResizeByOthers(one, since);
   if (resizes.length === 0) {
     const back = `in the ${formatAge(now - since)} of records`;
+    if (siblingResizedAt !== null) {
+      return [
+        `  Resizes: none ${back}; one of another container ${formatAgo(siblingResizedAt, now)} begins the cooldown`,
+      ];
+    }
     if (resizedAt === null) return [`  Resizes: none ${back}`];
     const by = other === null ? "" : ", by another client,";
     return [`  Resizes: none by podfit ${back}; the last${by} was ${formatAgo(resizedAt, now)}`];

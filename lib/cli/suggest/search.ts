@@ -68,7 +68,7 @@ export async function search(subject: Subject, { budget, onTried }: SearchOption
   const known = new Map<string, Tried | null>();
   let limit = budget;
   const attempt: Attempt = async (candidate) => {
-    const key = JSON.stringify(toSpec(candidate));
+    const key = JSON.stringify([candidate.profile, [...candidate.numbers].sort()]);
     const before = known.get(key);
     if (before !== undefined || known.size >= limit) return before ?? null;
     const spec = toSpec(candidate);

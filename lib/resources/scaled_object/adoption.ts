@@ -129,7 +129,7 @@ function findTriggerIndex(metricName: string): number | null {
 }
 
 /**
- * Returns `no metric of trigger 1 (kafka)` or the like; `null` = the metrics of KEDA's HPA can be those of these triggers:
+ * Returns `no usable metric of trigger 1 ("kafka")` or the like; `null` = the metrics of KEDA's HPA can be those of these triggers:
  * a metric for each trigger but cpu and memory, or one of the right type for the formula. Only the scaler knows the rest
  * of a name, the target, and the type: some scalers of KEDA ignore the `metricType` of their trigger. Clauses: M6.
  */
@@ -146,7 +146,7 @@ export function findMisfit(spec: unknown, metrics: readonly HpaMetric[]): string
   const has = ({ name, type }: HpaMetric, one: typeof wanted[number]) =>
     findTriggerIndex(name) === one.index && (one.type === null || one.type === type);
   const missing = wanted.find((one) => !metrics.some((metric) => has(metric, one)));
-  if (missing !== undefined) return `no metric of ${missing.of}`;
+  if (missing !== undefined) return `no usable metric of ${missing.of}`;
   const extra = metrics.find((metric) => !wanted.some((one) => has(metric, one)));
   return extra === undefined ? null : `the metric ${quote(extra.name)}, which is of no trigger`;
 }

@@ -353,8 +353,18 @@ Deno.test("adopt undoes the selection where KEDA's HPA has not the metrics of th
   assertEquals([code, await annotationsOf(run)], [2, {}]);
   assertStringIncludes(
     error,
-    'KEDA has not changed its HPA "keda-hpa-web" since the object changed, and it has no metric of trigger 1 ("kafka"); try',
+    'KEDA has not changed its HPA "keda-hpa-web" since the object changed, and it has no usable metric of trigger 1 ("kafka"); try',
   );
+});
+
+Deno.test("adopt does not blame a change of long ago where KEDA's HPA has no metric of a trigger (M6)", async () => {
+  await using run = await start();
+  await actAsKeda(run);
+  await run.advance(5);
+  await run.cluster.patch("scaledobjects/web", { spec: { triggers: [kafka(), kafka()] } });
+  await run.advance(300);
+  const { error } = await ask("adopt", run, { refuse: answerWithTime(run, 0) });
+  assertStringIncludes(error, `KEDA's HPA "keda-hpa-web" has no usable metric of trigger 1 ("kafka"); look at`);
 });
 
 for (
@@ -373,7 +383,7 @@ for (
     const { code, error } = await ask("adopt", run, { keda });
     assertEquals([code, await annotationsOf(run)], [2, {}]);
     const has =
-      `KEDA's HPA "keda-hpa-web" has no metric of trigger 1 ("${trigger.type}"); look at \`kubectl describe so\``;
+      `KEDA's HPA "keda-hpa-web" has no usable metric of trigger 1 ("${trigger.type}"); look at \`kubectl describe so\` and at \`kubectl describe hpa keda-hpa-web\``;
     assertStringIncludes(error, has);
   });
 }

@@ -1,10 +1,12 @@
 /** What `podfit explain` says of a pod, word by word, on records of podfit beside an embedded cluster. */
 import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { explainPod } from "../../../lib/cli/explanation/explain_pod.ts";
+import { describePod } from "../../../lib/cli/explanation/words.ts";
+import { toCharacters } from "../../../lib/cli/terminal/output.ts";
 import { autoscaler, pod } from "../../e2e/support/workloads.ts";
 import { ClusterRun } from "../../support/cluster_run.ts";
 import { assertScreens, readPage } from "../../support/pages.ts";
-import { ExplainRun, POLICY, SIDE, taker } from "../../support/explain_run.ts";
+import { ExplainRun, PLAIN, POLICY, SIDE, taker } from "../../support/explain_run.ts";
 import { keepLines } from "../../support/record_lines.ts";
 
 const show = (run: ExplainRun) => (columns: number) => run.text(columns);
@@ -128,6 +130,11 @@ Deno.test("explain names no client for a container that nobody resized, though a
   const [main] = explained?.containers ?? [];
   assertEquals([main?.name, main?.resizedAt, main?.otherClient], ["main", null, null]);
   assertStringIncludes(explained?.origin ?? "", "It has the size of its template");
+  const text = explained === null ? [] : describePod(explained, PLAIN).map(toCharacters);
+  assertEquals(
+    text.find((line) => line.startsWith("  Resizes")),
+    "  Resizes: none in the 50s of records; one of another container 20s ago (11:00:41Z) begins the cooldown",
+  );
   // The cooldown still begins with that resize.
   assert(typeof lines.pod("web").at(-1)?.record.outcome.state.containers["main"]?.resizedAt === "number");
 });

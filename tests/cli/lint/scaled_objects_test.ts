@@ -211,8 +211,8 @@ function lintGrowth(
     toScaledObject({ "spec.minReplicaCount": 1, "spec.triggers": [applyEdits(CPU, trigger)] }),
   ];
   return lint(objects.map((one) => JSON.stringify(one)).join("\n---\n")).findings
-    .filter(({ rule }) => rule === "no-maximum" || rule === "few-replicas")
-    .map(({ rule, message }) => `${rule}: ${message.replace(/ (has no maximum|lets? the) .*/, "")}`);
+    .filter(({ rule }) => ["no-maximum", "few-replicas", "replicas-fight"].includes(rule))
+    .map(({ rule, message }) => `${rule}: ${/autoscalers? "[^:]*?"(?= (?:has|lets?|moves)\b)/.exec(message)?.[0]}`);
 }
 
 Deno.test("lint takes the maximum of the autoscaler that owns each container, as the daemon does (C12, L50, R82, R96)", () => {
@@ -261,6 +261,13 @@ Deno.test("lint takes the maximum of the autoscaler that owns each container, as
   for (const [sentence, autoscalers, trigger, found] of cases) {
     assertEquals(lintGrowth({ autoscalers, trigger }), found, sentence);
   }
+  const excluding = { web: { ...every, excludeContainers: ["app"] } };
+  const live = { ...ofApp, "metadata.baseline": "live" };
+  assertEquals(
+    lintGrowth({ autoscalers: excluding, trigger: live }),
+    [],
+    "an autoscaler of other containers fights nobody",
+  );
 });
 
 Deno.test("lint warns of no missing maximum where the pod itself has the request that usage is compared with (R25, R82, R96)", () => {
@@ -271,6 +278,12 @@ Deno.test("lint warns of no missing maximum where the pod itself has the request
       "metadata.containerName": "app",
     }, true],
     ["a request of the pod for memory alone", { resources: { requests: { memory: "1Gi" } } }, {}, true],
+    [
+      "a limit of the pod for memory, which makes a request for cpu",
+      { resources: { limits: { memory: "1Gi" } } },
+      {},
+      false,
+    ],
   ];
   for (const [sentence, podSpec, trigger, warns] of cases) {
     const found = lintGrowth({ autoscalers: { web: { containerName: "app" } }, trigger, podSpec });
@@ -278,6 +291,9 @@ Deno.test("lint warns of no missing maximum where the pod itself has the request
     const bounds = { cpu: { requests: { max: "3" } } };
     const wide = lintGrowth({ autoscalers: { web: { containerName: "app", bounds } }, trigger, podSpec });
     assertEquals(wide, warns ? ['few-replicas: autoscaler "web"'] : [], sentence);
+    const live = { ...trigger, "metadata.baseline": "live" };
+    const fight = lintGrowth({ autoscalers: { web: { containerName: "app" } }, trigger: live, podSpec });
+    assertEquals(fight, warns ? ['replicas-fight: autoscaler "web"'] : [], sentence);
   }
 });
 

@@ -345,18 +345,18 @@ Deno.test("metrics of KEDA's HPA fit triggers of the same indices, and a formula
   const cases: readonly (readonly [spec: unknown, metrics: readonly HpaMetric[], misfit: string | null])[] = [
     [{ triggers: [kafka] }, [first], null],
     [{ triggers: [cpu, kafka] }, [second], null],
-    [{ triggers: [cpu, kafka] }, [first], 'no metric of trigger 1 ("kafka")'],
-    [{ triggers: [kafka, kafka] }, [first], 'no metric of trigger 1 ("kafka")'],
+    [{ triggers: [cpu, kafka] }, [first], 'no usable metric of trigger 1 ("kafka")'],
+    [{ triggers: [kafka, kafka] }, [first], 'no usable metric of trigger 1 ("kafka")'],
     [{ triggers: [kafka] }, [first, second], 'the metric "s1-kafka-b", which is of no trigger'],
     // The scaler "external" can have several.
     [{ triggers: [{ type: "external" }] }, [first, metric("s0-other")], null],
     // These scalers ignore metricType: one always asks for Value, the other for AverageValue.
     [{ triggers: [{ type: "splunk-observability" }] }, [metric("s0-signalfx", "Value")], null],
     [{ triggers: [{ type: "pulsar", metricType: "Value" }] }, [metric("s0-pulsar-a")], null],
-    [{ triggers: [kafka, kafka], advanced: formula }, [first, second], "no metric of the formula"],
+    [{ triggers: [kafka, kafka], advanced: formula }, [first, second], "no usable metric of the formula"],
     [{ triggers: [kafka, kafka], advanced: formula }, [metric("composite-metric", "Value")], null],
-    [{ triggers: [kafka, kafka], advanced: formula }, [metric("composite-metric")], "no metric of the formula"],
-    [{ triggers: [kafka] }, [metric("composite-metric")], 'no metric of trigger 0 ("kafka")'],
+    [{ triggers: [kafka, kafka], advanced: formula }, [metric("composite-metric")], "no usable metric of the formula"],
+    [{ triggers: [kafka] }, [metric("composite-metric")], 'no usable metric of trigger 0 ("kafka")'],
     [null, [], null],
   ];
   for (const [spec, metrics, misfit] of cases) {

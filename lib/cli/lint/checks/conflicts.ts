@@ -182,15 +182,26 @@ function toRef({ target: { apiVersion, kind, name } }: ScaledObject): TargetRef 
 export function checkCoupling({ known }: CheckContext): readonly Relation[] {
   return listScaledObjects(known).flatMap((object) =>
     listResourceTriggers(object).filter(hasLiveBaseline).flatMap((trigger) => {
-      const rival = findOwningAutoscaler(known, { object, trigger });
-      return rival === null ? [] : [toCouplingRelation(object, trigger, rival)];
+      const owner = findRequestOwner(known, { object, trigger });
+      return owner === null ? [] : [toCouplingRelation(object, trigger, owner)];
     })
   );
 }
 
-/** Returns an autoscaler that changes the requests which the trigger uses; `null` where there is none. */
-function findOwningAutoscaler(known: KnownObjects, coupled: TriggerRef): Autoscaler | null {
-  return listAutoscalers(known).find((one) => ownsRequestsOf(one, coupled)) ?? null;
+/** Returns the name of an autoscaler that changes the requests which the trigger uses; `null` where there is none. */
+function findRequestOwner(known: KnownObjects, { object, trigger }: TriggerRef): string | null {
+  const rivals = listAutoscalers(known).filter((one) => resizesTargetOf(one, object));
+  const workload = findTarget(known, object);
+  if (typeof workload === "string") return rivals.find((one) => mayOwnRequests(one, trigger))?.name ?? null;
+  const pod = fillSizes(workload.pod, trigger.type, known);
+  if (isOfPodItself(pod, trigger)) return null;
+  const growths = listCounted(pod, trigger).map((one) => computeGrowth(one, { rivals, pod, trigger }));
+  return growths.find(({ owner }) => owner !== "")?.owner ?? null;
+}
+
+function findTarget(known: KnownObjects, { namespace, target }: ScaledObject): ReturnType<typeof findWorkload> {
+  const kind = toWorkloadKind(target.kind);
+  return kind === null ? "unknown" : findWorkload(known, { kind, namespace, name: target.name });
 }
 
 /** Only `live` uses a request that podfit changes: the initial request of a pod stays. */
@@ -204,10 +215,11 @@ interface TriggerRef {
   readonly trigger: ResourceTrigger;
 }
 
-function ownsRequestsOf(autoscaler: Autoscaler, { object, trigger }: TriggerRef): boolean {
+/** As far as it can be told without the pods. */
+function mayOwnRequests(autoscaler: Autoscaler, trigger: ResourceTrigger): boolean {
   const { containerName, isWildcard } = autoscaler;
   const isContainer = isWildcard || trigger.container === null || trigger.container === containerName;
-  return resizesTargetOf(autoscaler, object) && isContainer && managesRequests(autoscaler, trigger);
+  return isContainer && managesRequests(autoscaler, trigger);
 }
 
 function resizesTargetOf({ namespace, target, mode }: Autoscaler, object: ScaledObject): boolean {
@@ -219,7 +231,7 @@ function managesRequests({ sides }: Autoscaler, { type }: ResourceTrigger): bool
   return sides.some(({ key }) => key === `${type}.requests`);
 }
 
-function toCouplingRelation(object: ScaledObject, { index, type }: ResourceTrigger, { name }: Autoscaler): Relation {
+function toCouplingRelation(object: ScaledObject, { index, type }: ResourceTrigger, name: string): Relation {
   return {
     of: toScaledSubject(object),
     level: "warning",
@@ -240,9 +252,7 @@ const WIDE_GROWTH = 4;
  */
 export function checkGrowth({ known }: CheckContext): readonly Relation[] {
   return listScaledObjects(known).flatMap((object) => {
-    const { namespace, target: { kind: written, name } } = object;
-    const kind = toWorkloadKind(written);
-    const workload = kind === null ? "unknown" : findWorkload(known, { kind, namespace, name });
+    const workload = findTarget(known, object);
     if (typeof workload === "string") return [];
     const rivals = listAutoscalers(known).filter((one) => resizesTargetOf(one, object));
     return listResourceTriggers(object).flatMap((trigger) => {
@@ -258,8 +268,13 @@ export function checkGrowth({ known }: CheckContext): readonly Relation[] {
 }
 
 /** Usage is compared with the pod's own request then, which no autoscaler changes. Clauses: R25. */
-function isOfPodItself({ podResources }: PodFacts, { type, container }: ResourceTrigger): boolean {
-  return container === null && podResources !== null && podResources[`${type}.requests`] !== null;
+function isOfPodItself({ podResources, containers }: PodFacts, { type, container }: ResourceTrigger): boolean {
+  if (container !== null || podResources === null) return false;
+  // With any limit of the pod, the API server makes the sum of its containers' requests its own request.
+  // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/core/v1/defaults.go
+  const hasLimit = podResources["cpu.limits"] !== null || podResources["memory.limits"] !== null;
+  return podResources[`${type}.requests`] !== null ||
+    (hasLimit && containers.some(({ spec }) => spec[`${type}.requests`] !== null));
 }
 
 /** Sums of a file's amounts may be of any size. */
