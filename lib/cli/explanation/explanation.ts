@@ -54,7 +54,7 @@ export interface ContainerExplanation {
   readonly resizedAt: number | null;
   /** The field manager of that resize, where it is another client than podfit. */
   readonly otherClient: string | null;
-  /** The last resize of another container, where it begins the cooldown of this one, which nobody has resized. */
+  /** The last resize of another container, where it begins the cooldown of this one, which was never resized. */
   readonly siblingResizedAt: number | null;
   readonly siblings: { readonly pods: number } | null;
   /** What has blocked scale-ups for enough samples in a row to make the autoscaler Limited. */

@@ -477,7 +477,7 @@ export class ScaledObjectController {
       ? { kind: "held", message: held }
       : await scales.write({ namespace, target, write, mayWrite: () => this.#mayWrite(object), signal });
     if (isDeactivated && (answer.kind === "dropped" || answer.kind === "refused")) deactivations.refund(object);
-    // The write was cut off as podfit, its term or the object ends. It may have arrived, and is no failure.
+    // The write was cut off as podfit, its term or the object ends. It may have arrived, so it does not count as a failure.
     if (signal.aborted && answer.kind === "unanswered") return answer;
     this.#decide({ kind: "answered", write, answer }, { now: clock.steady() });
     this.#earlyCheck.onAnswer(answer);

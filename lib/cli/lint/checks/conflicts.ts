@@ -215,7 +215,7 @@ interface TriggerRef {
   readonly trigger: ResourceTrigger;
 }
 
-/** As far as it can be told without the pods. */
+/** As far as it is known without the pods. */
 function mayOwnRequests(autoscaler: Autoscaler, trigger: ResourceTrigger): boolean {
   const { containerName, isWildcard } = autoscaler;
   const isContainer = isWildcard || trigger.container === null || trigger.container === containerName;
