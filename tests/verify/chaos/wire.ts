@@ -4,7 +4,7 @@
  */
 import { abortable } from "../../../lib/runtime/tasks.ts";
 import type { ApiServer, Transport } from "../../../lib/kube/transport.ts";
-import type { Clock } from "../../../lib/runtime/clock.ts";
+import { type Clock, isTimeoutError } from "../../../lib/runtime/clock.ts";
 import { Body } from "./wire_body.ts";
 
 /** What becomes of a request, or of the answers that are under way. */
@@ -111,7 +111,7 @@ export class Wire {
       this.#listener.onAnswer?.(sent, response.status);
       return this.#open(response, { sent, signal });
     } catch (error) {
-      if (!signal.aborted) this.#listener.onAnswer?.(sent, 0);
+      if (!signal.aborted || isTimeoutError(signal.reason)) this.#listener.onAnswer?.(sent, 0);
       throw error;
     }
   };
