@@ -110,13 +110,17 @@ Deno.test("an object that restores nothing does not wait for its target at its e
   const object = scaledObject("web", [workloadTrigger("app=none")], { spec: { minReplicaCount: 1 } });
   await using run = await ReplicasRun.start([
     deployment("web", { containers: [{ requests: { cpu: "100m" } }], replicas: 1 }),
-    { ...object, metadata: { ...object.metadata, finalizers: ["example.com/hold"] } },
+    { ...object, metadata: { ...object.metadata, finalizers: ["finalizer.keda.sh"] } },
   ]);
+  const { faults } = run.cluster.cluster.api;
+  // So the finalizer is still there when it is deleted.
+  faults.add({ method: "PATCH", path: /scaledobjects\/web$/, effect: { kind: "refuse", code: 403 } });
   await run.advance(20);
-  run.cluster.cluster.api.faults.add({ method: "GET", path: /\/scale$/, effect: { kind: "refuse", code: 503 } });
+  faults.add({ method: "GET", path: /\/scale$/, effect: { kind: "refuse", code: 503 } });
   await run.cluster.delete("scaledobjects/web");
   await run.advance(330);
-  assertEquals(run.podfit.log.filter(({ level }) => level === "ERROR"), []);
+  assertEquals(await isGone(run), false);
+  assertEquals(run.podfit.log.filter(({ message }) => String(message).startsWith("Cannot restore replicas")), []);
 });
 
 Deno.test("an object that is gone before its last PATCH is answered is no failure (R57)", async () => {
