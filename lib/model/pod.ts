@@ -137,6 +137,11 @@ export function getRealSize(container: ContainerFacts): Resources {
   return container.real ?? getActualSize(container);
 }
 
+/** Returns the names of the containers that an autoscaler may resize: no plain init containers. Clauses: C15. */
+export function listResizableNames({ containers }: PodFacts): readonly string[] {
+  return containers.filter(({ kind }) => kind !== "init").map(({ name }) => name);
+}
+
 /** Returns the container that an autoscaler may resize: never a plain init container. Clauses: C15. */
 export function findContainer(pod: PodFacts, name: string): ContainerFacts | null {
   return pod.containers.find((container) => container.name === name && container.kind !== "init") ?? null;

@@ -54,7 +54,7 @@ export function parseResizeEntries(managedFields: unknown): readonly ResizeEntry
 }
 
 /**
- * Whoever writes a pod may invent entries, which would be kept with it. A real pod has at most 11 of one operation, with
+ * A user who may write a pod can invent entries, which would be kept with it. A real pod has at most 11 of one operation, with
  * the containers that it has.
  * https://github.com/kubernetes/apimachinery/blob/master/pkg/util/managedfields/internal/capmanagers.go
  */

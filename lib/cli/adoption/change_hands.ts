@@ -216,7 +216,7 @@ function pauseWithRecord(steps: Steps, of: ObjectName): Promise<string | null> {
     const isWaiting = isOlder && changedMsAgo < shareMs && steps.clock.monotonic() < kedaMs;
     const misfit = findMisfit(seen.object["spec"], metrics);
     if (needsRecord(seen.object) && (isWaiting || misfit !== null)) {
-      // Most changes of a spec are none of the HPA, so a change of long ago explains nothing.
+      // Most changes of a spec do not change the HPA, so a change of long ago explains nothing.
       const isLate = isOlder && changedMsAgo < 2 * steps.timeoutMs;
       return { cause: describeMisfit(hpa, { misfit, isLate }) };
     }
@@ -234,14 +234,12 @@ function pauseWithRecord(steps: Steps, of: ObjectName): Promise<string | null> {
 }
 
 function describeMisfit(hpa: string, { misfit, isLate }: { misfit: string | null; isLate: boolean }): string {
-  const has = misfit === null ? "" : ` has ${misfit}`;
   if (!isLate) {
-    return `KEDA's HPA "${hpa}"${has}; look at \`kubectl describe so\` and at \`kubectl describe hpa ${hpa}\``;
+    return `KEDA's HPA "${hpa}" has ${misfit}; look at \`kubectl describe so\` and at \`kubectl describe hpa ${hpa}\``;
   }
-  return `KEDA has not changed its HPA "${hpa}" since the object changed${
-    has && `, and it${has}`
-  }; try again in a few ` +
-    "seconds, and look whether KEDA's operator runs, and at `kubectl describe so`";
+  const lack = misfit === null ? "" : `, and it has ${misfit}`;
+  return `KEDA has not changed its HPA "${hpa}" since the object changed${lack}; try again in a few seconds, and look ` +
+    "whether KEDA's operator runs, and at `kubectl describe so`";
 }
 
 const NO_PODFIT = "podfit says nothing about the object; it must run with scaledObjects.mode=selected, and see this " +

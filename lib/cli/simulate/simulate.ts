@@ -4,7 +4,7 @@
  * The result is a table, JSON or an HTML report. Several policies are compared figure by figure.
  */
 import { parsePod } from "../../daemon/cluster/parse_pod.ts";
-import type { PodFacts } from "../../model/pod.ts";
+import { listResizableNames } from "../../model/pod.ts";
 import { listResourceTriggers, type ScaledObjectFacts } from "../../model/scaled_object.ts";
 import type { NamedLoad } from "../../simulate/load.ts";
 import { simulate as runSimulation, type Simulation } from "../../simulate/simulate.ts";
@@ -72,7 +72,7 @@ async function simulateObjects(options: SimulateOptions, { given, others }: Pars
     percentOfCores: options.percentOfCores,
     noise: options.hasNoise ? options.seed : null,
   });
-  const known = takeUsed(read, given.workloads.flatMap(({ pod }) => listContainers(parsePod(pod))));
+  const known = takeUsed(read, given.workloads.flatMap(({ pod }) => listResizableNames(parsePod(pod))));
   const named = takeSimulated(known, subjects);
   for (const line of describeOtherPods(read, named)) writeError(line);
   const seconds = toSeconds(options, named);
@@ -125,13 +125,9 @@ function toPolicyName(paths: readonly string[]): string {
   return paths.map((path) => path.replace(/^.*\/(?=.)/, "")).join(" ");
 }
 
-function listContainers({ containers }: PodFacts): readonly string[] {
-  return containers.filter(({ kind }) => kind !== "init").map(({ name }) => name);
-}
-
 /** Says which loads are left out. Throws a StartError where none is left. */
 function takeSimulated(known: readonly SourcedLoad[], subjects: readonly Subject[]): readonly SourcedLoad[] {
-  const containers = subjects.flatMap(({ pod }) => listContainers(pod));
+  const containers = subjects.flatMap(({ pod }) => listResizableNames(pod));
   const named = selectUsed(known, containers);
   if (named.length === 0) {
     const titles = subjects.map(({ title }) => title).join(", ");

@@ -8,7 +8,7 @@ import { toApiError } from "../../kube/errors.ts";
 import { MAX_PAGES } from "../../kube/list.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import type { WorkloadKind } from "../../model/autoscaler.ts";
-import type { PodFacts } from "../../model/pod.ts";
+import { listResizableNames, type PodFacts } from "../../model/pod.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { NamedLoad } from "../../simulate/load.ts";
 import { collectUsage } from "../../simulate/load/usage.ts";
@@ -275,7 +275,7 @@ export async function readHistory(options: HistoryOptions): Promise<ObservedWork
 
 /** A name that no load and no container has is a slip. */
 function checkContainer(container: string, { pod, loads, target }: Omit<ObservedWorkload, "source">): void {
-  const names = listContainers(pod);
+  const names = listResizableNames(pod);
   const fault = !names.includes(container)
     ? `${target.kind}/${target.name} has ${names.join(", ")}`
     : !loads.some((one) => one.container === container)
@@ -286,7 +286,7 @@ function checkContainer(container: string, { pod, loads, target }: Omit<Observed
 
 /** Several loads of one container are several pods. A load of no container of the pod is a slip. */
 function checkLoads(loads: readonly SourcedLoad[], { pod, target }: Pick<ObservedWorkload, "pod" | "target">): void {
-  const names = listContainers(pod);
+  const names = listResizableNames(pod);
   const own = loads.filter(({ container }) => container === null || names.includes(container));
   const [unused] = listUnused(loads, own);
   const slip = loads.find(({ source }) => source === unused);
@@ -295,10 +295,6 @@ function checkLoads(loads: readonly SourcedLoad[], { pod, target }: Pick<Observe
     `Cannot use load "${slip.source}": it is of container ${slip.container}, and ${target.kind}/${target.name} has ` +
       `${names.join(", ")}; correct the name`,
   );
-}
-
-function listContainers({ containers }: PodFacts): readonly string[] {
-  return containers.filter(({ kind }) => kind !== "init").map(({ name }) => name);
 }
 
 /** Records may be of many workloads, and the names of pods say which. */

@@ -277,11 +277,17 @@ function createSlowKeda(lateSeconds: number) {
   };
 }
 
-Deno.test("adopt right after a change of the triggers takes what KEDA's HPA asks after that change (M4, M6)", async () => {
-  await using run = await start();
+/** KEDA has its HPA, and then a user changes the spec of the object. */
+async function startChanged(spec: Json): Promise<ReplicasRun> {
+  const run = await start();
   await actAsKeda(run);
   await run.advance(30);
-  await run.cluster.patch("scaledobjects/web", { spec: { triggers: [kafka("15")] } });
+  await run.cluster.patch("scaledobjects/web", { spec });
+  return run;
+}
+
+Deno.test("adopt right after a change of the triggers takes what KEDA's HPA asks after that change (M4, M6)", async () => {
+  await using run = await startChanged({ triggers: [kafka("15")] });
   const { code, error } = await ask("adopt", run, { keda: createSlowKeda(4) });
   assertEquals([code, error], [0, ""]);
   const record = (await annotationsOf(run))[RECORD] ?? "";
@@ -289,10 +295,7 @@ Deno.test("adopt right after a change of the triggers takes what KEDA's HPA asks
 });
 
 Deno.test("adopt waits for KEDA a third of the time where KEDA's HPA asks the same after a change (M6)", async () => {
-  await using run = await start();
-  await actAsKeda(run);
-  await run.advance(30);
-  await run.cluster.patch("scaledobjects/web", { spec: { cooldownPeriod: 100 } });
+  await using run = await startChanged({ cooldownPeriod: 100 });
   const from = run.cluster.clock.monotonic();
   const { code, error } = await ask("adopt", run);
   assertEquals([code, error], [0, ""]);
@@ -320,10 +323,7 @@ for (
   ] as const
 ) {
   Deno.test(`adopt ${waits ? "waits for KEDA" : "does not wait for KEDA"} where the spec changed ${time} (M6)`, async () => {
-    await using run = await start();
-    await actAsKeda(run);
-    await run.advance(30);
-    await run.cluster.patch("scaledobjects/web", { spec: { cooldownPeriod: 100 } });
+    await using run = await startChanged({ cooldownPeriod: 100 });
     await run.advance(agoSeconds);
     const from = run.cluster.clock.monotonic();
     const { code, error } = await ask("adopt", run, { refuse: answerWithTime(run, aheadMs) });
@@ -345,10 +345,7 @@ Deno.test("adopt takes a trigger whose scaler sets the type of its metric, whate
 });
 
 Deno.test("adopt undoes the selection where KEDA's HPA has not the metrics of the triggers, and says so (M6)", async () => {
-  await using run = await start();
-  await actAsKeda(run);
-  await run.advance(5);
-  await run.cluster.patch("scaledobjects/web", { spec: { triggers: [kafka(), kafka()] } });
+  await using run = await startChanged({ triggers: [kafka(), kafka()] });
   const { code, error } = await ask("adopt", run);
   assertEquals([code, await annotationsOf(run)], [2, {}]);
   assertStringIncludes(
@@ -358,10 +355,7 @@ Deno.test("adopt undoes the selection where KEDA's HPA has not the metrics of th
 });
 
 Deno.test("adopt does not blame a change of long ago where KEDA's HPA has no metric of a trigger (M6)", async () => {
-  await using run = await start();
-  await actAsKeda(run);
-  await run.advance(5);
-  await run.cluster.patch("scaledobjects/web", { spec: { triggers: [kafka(), kafka()] } });
+  await using run = await startChanged({ triggers: [kafka(), kafka()] });
   await run.advance(300);
   const { error } = await ask("adopt", run, { refuse: answerWithTime(run, 0) });
   assertStringIncludes(error, `KEDA's HPA "keda-hpa-web" has no usable metric of trigger 1 ("kafka"); look at`);

@@ -7,7 +7,7 @@
 import type { NodeFacts } from "../../../daemon/cluster/facts.ts";
 import { findLack } from "../../../horizontal/replica_calculator.ts";
 import { type Autoscaler, EVERY_CONTAINER, type FieldPolicy } from "../../../model/autoscaler.ts";
-import { listContainers, type PodFacts } from "../../../model/pod.ts";
+import { listContainers, listResizableNames, type PodFacts } from "../../../model/pod.ts";
 import type { LimitRangeRule } from "../../../model/pod_amounts.ts";
 import { listResourceTriggers, type ScaledObject } from "../../../model/scaled_object.ts";
 import { MIN_PROFILE_MILLICORES } from "../../../resources/pod_resource_autoscaler/profiles.ts";
@@ -131,7 +131,7 @@ function describeContainer(
 ): string {
   const names = [
     ...new Set(
-      pods.flatMap(({ containers }) => containers.filter(({ kind }) => kind !== "init").map((one) => one.name)),
+      pods.flatMap(listResizableNames),
     ),
   ];
   const shown = names.slice(0, MAX_SHOWN).map(quote).join(", ");
