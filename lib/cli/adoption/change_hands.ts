@@ -201,8 +201,7 @@ const KEDAS_SHARE = 1 / 3;
  * condition of an earlier adoption says True, so it does not count. KEDA changes its HPA a moment after the triggers.
  */
 function pauseWithRecord(steps: Steps, of: ObjectName): Promise<string | null> {
-  const shareMs = steps.timeoutMs * KEDAS_SHARE;
-  const kedaMs = steps.clock.monotonic() + shareMs;
+  const kedaMs = steps.clock.monotonic() + steps.timeoutMs * KEDAS_SHARE;
   return waitUntil(steps, async () => {
     const seen = await readObject(steps, of);
     const said = findCondition(seen, "PodfitScaling");
@@ -213,11 +212,11 @@ function pauseWithRecord(steps: Steps, of: ObjectName): Promise<string | null> {
         cause: `KEDA has made no HPA "${hpa}"; look whether KEDA's operator runs, and at \`kubectl describe so\``,
       };
     }
-    const isWaiting = isOlder && changedMsAgo < shareMs && steps.clock.monotonic() < kedaMs;
+    // Most changes of a spec do not change the HPA, so a change of long ago explains nothing.
+    const isLate = isOlder && changedMsAgo < 2 * steps.timeoutMs;
+    const isWaiting = isLate && steps.clock.monotonic() < kedaMs;
     const misfit = findMisfit(seen.object["spec"], metrics);
     if (needsRecord(seen.object) && (isWaiting || misfit !== null)) {
-      // Most changes of a spec do not change the HPA, so a change of long ago explains nothing.
-      const isLate = isOlder && changedMsAgo < 2 * steps.timeoutMs;
       return { cause: describeMisfit(hpa, { misfit, isLate }) };
     }
     if (!hasRecordOf(seen, metrics)) {

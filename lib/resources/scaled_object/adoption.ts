@@ -115,11 +115,13 @@ export interface HpaMetric {
  * that cannot be used are left out. Clauses: M4.
  */
 export function toAdoptionRecord(metrics: readonly HpaMetric[], triggersHash: string): AdoptionRecord {
-  const known = metrics.flatMap(({ name, type, target }): readonly AdoptedMetric[] => {
-    const metric = parseMetric({ trigger: findTriggerIndex(name) ?? "formula", name, type, target });
-    return metric === null ? [] : [metric];
-  });
+  const known = metrics.map(toRecorded).filter((metric) => metric !== null);
   return { triggers: triggersHash, metrics: known.slice(0, MAX_METRICS) };
+}
+
+/** `null` = it cannot be used. */
+function toRecorded({ name, type, target }: HpaMetric): AdoptedMetric | null {
+  return parseMetric({ trigger: findTriggerIndex(name) ?? "formula", name, type, target });
 }
 
 /** `null` for the result of the formula. */
@@ -130,7 +132,7 @@ function findTriggerIndex(metricName: string): number | null {
 
 /**
  * Returns `no usable metric of trigger 1 ("kafka")` or the like; `null` = the metrics of KEDA's HPA can be those of these triggers:
- * a metric for each trigger but cpu and memory, or one of the right type for the formula. Only the scaler knows the rest
+ * one usable metric for each trigger but cpu and memory, or one of the right type for the formula. Only the scaler knows the rest
  * of a name, the target, and the type: some scalers of KEDA ignore the `metricType` of their trigger. Clauses: M6.
  */
 export function findMisfit(spec: unknown, metrics: readonly HpaMetric[]): string | null {
@@ -145,8 +147,12 @@ export function findMisfit(spec: unknown, metrics: readonly HpaMetric[]): string
     });
   const has = ({ name, type }: HpaMetric, one: typeof wanted[number]) =>
     findTriggerIndex(name) === one.index && (one.type === null || one.type === type);
-  const missing = wanted.find((one) => !metrics.some((metric) => has(metric, one)));
-  if (missing !== undefined) return `no usable metric of ${missing.of}`;
+  const usable = metrics.filter((metric) => toRecorded(metric) !== null);
+  for (const one of wanted) {
+    const count = usable.filter((metric) => has(metric, one)).length;
+    if (count === 0) return `no usable metric of ${one.of}`;
+    if (count > 1) return `${count} metrics of ${one.of}, and podfit can use one`;
+  }
   const extra = metrics.find((metric) => !wanted.some((one) => has(metric, one)));
   return extra === undefined ? null : `the metric ${quote(extra.name)}, which is of no trigger`;
 }

@@ -294,6 +294,15 @@ Deno.test("adopt right after a change of the triggers takes what KEDA's HPA asks
   assert(record.includes("15000m"), record);
 });
 
+Deno.test("adopt waits for a KEDA that is 20 s late, also where the triggers changed 12 s before (M4, M6)", async () => {
+  await using run = await startChanged({ triggers: [kafka("15")] });
+  await run.advance(12);
+  const { code, error } = await ask("adopt", run, { keda: createSlowKeda(8), refuse: answerWithTime(run, 0) });
+  assertEquals([code, error], [0, ""]);
+  const record = (await annotationsOf(run))[RECORD] ?? "";
+  assert(record.includes("15000m"), record);
+});
+
 Deno.test("adopt waits for KEDA a third of the time where KEDA's HPA asks the same after a change (M6)", async () => {
   await using run = await startChanged({ cooldownPeriod: 100 });
   const from = run.cluster.clock.monotonic();
@@ -316,10 +325,11 @@ function answerWithTime(run: ReplicasRun, aheadMs: number | null) {
 for (
   const [time, agoSeconds, aheadMs, waits] of [
     ["2 s ago", 2, 0, true],
-    ["11 s ago", 11, 0, false],
+    ["50 s ago", 50, 0, true],
+    ["70 s ago", 70, 0, false],
     ["an hour ago by the API server's clock alone", 2, 3_600_000, false],
     ["20 s ago, and the API server says no time", 20, null, true],
-    ["80 s ago, and the API server says no time", 80, null, false],
+    ["150 s ago, and the API server says no time", 150, null, false],
   ] as const
 ) {
   Deno.test(`adopt ${waits ? "waits for KEDA" : "does not wait for KEDA"} where the spec changed ${time} (M6)`, async () => {
@@ -366,6 +376,7 @@ for (
     ["an external scaler that does not answer", { type: "external", metadata: { scalerAddress: "a:1" } }, null],
     ["the Datadog Cluster Agent", { type: "datadog", metadata: { useClusterAgentProxy: "true" } }, "datadogmetric@a:b"],
     ["a name that is too long", { type: "external", metadata: { scalerAddress: "a:1" } }, `s1-${"a".repeat(251)}`],
+    ["a name with a blank", { type: "artemis-queue", metadata: { queueName: "my queue" } }, "s1-artemis-my queue"],
   ] as const
 ) {
   Deno.test(`adopt names the trigger of which KEDA's HPA has no metric: ${cause} (M6)`, async () => {
@@ -381,6 +392,19 @@ for (
     assertStringIncludes(error, has);
   });
 }
+
+Deno.test("adopt names the trigger of which KEDA's HPA has two metrics, and does not pause the object (M6)", async () => {
+  await using run = await start();
+  const target = { type: "AverageValue", averageValue: "10" };
+  const keda = createKedaWith(["s0-kafka-orders", "s0-kafka-other"].map((name) => ({ metric: { name }, target })));
+  await keda(run);
+  const { code, error, lines } = await ask("adopt", run, { keda });
+  assertEquals([code, await annotationsOf(run), lines.some((line) => line.includes("paused"))], [2, {}, false]);
+  assertStringIncludes(
+    error,
+    `KEDA's HPA "keda-hpa-web" has 2 metrics of trigger 0 ("kafka"), and podfit can use one; look`,
+  );
+});
 
 Deno.test("adopt does not take a record that podfit made of KEDA's HPA before its last change (M4, M6)", async () => {
   await using run = await start();

@@ -337,7 +337,7 @@ Deno.test("a trigger that KEDA has two metrics for fails, and says to give the o
   assertStringIncludes(kafka.source.problem ?? "", "podfit release");
 });
 
-Deno.test("metrics of KEDA's HPA fit triggers of the same indices, and a formula by its one metric (M6)", () => {
+Deno.test("metrics of KEDA's HPA fit triggers of the same indices, one each, and a formula by its one metric (M6)", () => {
   const [kafka, cpu] = [{ type: "kafka" }, { type: "cpu", metricType: "Utilization" }];
   const metric = (name: string, type = "AverageValue") => ({ name, type, target: "10" });
   const [first, second] = [metric("s0-kafka-a"), metric("s1-kafka-b")];
@@ -349,7 +349,13 @@ Deno.test("metrics of KEDA's HPA fit triggers of the same indices, and a formula
     [{ triggers: [kafka, kafka] }, [first], 'no usable metric of trigger 1 ("kafka")'],
     [{ triggers: [kafka] }, [first, second], 'the metric "s1-kafka-b", which is of no trigger'],
     // The scaler "external" can have several.
-    [{ triggers: [{ type: "external" }] }, [first, metric("s0-other")], null],
+    [
+      { triggers: [{ type: "external" }] },
+      [first, metric("s0-other")],
+      '2 metrics of trigger 0 ("external"), and podfit can use one',
+    ],
+    [{ triggers: [kafka] }, [metric("s0-kafka-my topic")], 'no usable metric of trigger 0 ("kafka")'],
+    [{ triggers: [kafka] }, [{ ...first, target: "0" }], 'no usable metric of trigger 0 ("kafka")'],
     // These scalers ignore metricType: one always asks for Value, the other for AverageValue.
     [{ triggers: [{ type: "splunk-observability" }] }, [metric("s0-signalfx", "Value")], null],
     [{ triggers: [{ type: "pulsar", metricType: "Value" }] }, [metric("s0-pulsar-a")], null],
