@@ -258,7 +258,24 @@ Deno.test("lint takes the maximum of the autoscaler that owns each container, as
       'few-replicas: autoscalers "one" and "all"',
     ]],
   ];
-  for (const [sentence, autoscalers, trigger, found] of cases) {
+  const bySelector = (app: string) => ({ target: undefined, selector: { matchLabels: { app } } });
+  const selecting: typeof cases = [
+    ["one that selects the pods", { web: { ...every, ...bySelector("web") } }, {}, ['no-maximum: autoscaler "web"']],
+    ["one that selects other pods", { web: { ...every, ...bySelector("other") } }, {}, []],
+    [
+      "one with a maximum that selects the pods, before one without",
+      { first: { ...upTo("app", "800m"), ...bySelector("web"), priority: 5 }, web: { containerName: "app" } },
+      ofApp,
+      [],
+    ],
+    [
+      "one that selects the pods, where usage is compared with live requests",
+      { web: { ...every, ...bySelector("web") } },
+      { "metadata.baseline": "live" },
+      ['replicas-fight: autoscaler "web"'],
+    ],
+  ];
+  for (const [sentence, autoscalers, trigger, found] of [...cases, ...selecting]) {
     assertEquals(lintGrowth({ autoscalers, trigger }), found, sentence);
   }
   const excluding = { web: { ...every, excludeContainers: ["app"] } };

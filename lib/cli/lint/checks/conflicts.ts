@@ -11,7 +11,7 @@ import { type ContainerFacts, listContainers, type PodFacts } from "../../../mod
 import { listResourceTriggers, type ResourceTrigger, type ScaledObject } from "../../../model/scaled_object.ts";
 import { formatAmount } from "../../../units/quantity.ts";
 import { type Resource, resourceOf } from "../../../units/resources.ts";
-import { formatSelector } from "../../../units/selector.ts";
+import { formatSelector, matches } from "../../../units/selector.ts";
 import type { Relation } from "../findings.ts";
 import { type KnownObjects, listScaled, type OtherScaler } from "../known_objects.ts";
 import {
@@ -190,7 +190,7 @@ export function checkCoupling({ known }: CheckContext): readonly Relation[] {
 
 /** Returns the name of an autoscaler that changes the requests which the trigger uses; `null` where there is none. */
 function findRequestOwner(known: KnownObjects, { object, trigger }: TriggerRef): string | null {
-  const rivals = listAutoscalers(known).filter((one) => resizesTargetOf(one, object));
+  const rivals = listResizers(known, object);
   const workload = findTarget(known, object);
   if (typeof workload === "string") return rivals.find((one) => mayOwnRequests(one, trigger))?.name ?? null;
   const pod = fillSizes(workload.pod, trigger.type, known);
@@ -222,9 +222,18 @@ function mayOwnRequests(autoscaler: Autoscaler, trigger: ResourceTrigger): boole
   return isContainer && managesRequests(autoscaler, trigger);
 }
 
-function resizesTargetOf({ namespace, target, mode }: Autoscaler, object: ScaledObject): boolean {
-  return namespace === object.namespace && mode === "apply" && target?.name === object.target.name &&
-    target.kind === toWorkloadKind(object.target.kind);
+/** The autoscalers that resize the pods of the object's target; by a selector only where the labels of its pods are known. */
+function listResizers(known: KnownObjects, object: ScaledObject): readonly Autoscaler[] {
+  const workload = findTarget(known, object);
+  const isTargets = ({ target, selector }: Autoscaler) => {
+    if (target !== null) {
+      return target.name === object.target.name && target.kind === toWorkloadKind(object.target.kind);
+    }
+    return selector !== null && typeof workload !== "string" && matches(selector, workload.pod.labels);
+  };
+  return listAutoscalers(known).filter((one) =>
+    one.namespace === object.namespace && one.mode === "apply" && isTargets(one)
+  );
 }
 
 function managesRequests({ sides }: Autoscaler, { type }: ResourceTrigger): boolean {
@@ -254,7 +263,7 @@ export function checkGrowth({ known }: CheckContext): readonly Relation[] {
   return listScaledObjects(known).flatMap((object) => {
     const workload = findTarget(known, object);
     if (typeof workload === "string") return [];
-    const rivals = listAutoscalers(known).filter((one) => resizesTargetOf(one, object));
+    const rivals = listResizers(known, object);
     return listResourceTriggers(object).flatMap((trigger) => {
       if (trigger.target.kind !== "Utilization" || trigger.baseline !== null) return [];
       const pod = fillSizes(workload.pod, trigger.type, known);
