@@ -347,6 +347,7 @@ export function applyDeletion(before: ReplicasState, scale: Scale | null, input:
   const write = scale === null ? null : toRestoringWrite(before, scale, input);
   // A write of the status would get in the way of the finalizer's, so only an end that lasts has conditions of its own.
   const isKept = input.dryRun && input.object.finalizers.includes(FINALIZER);
+  const isLasting = isKept || !isNews || input.object.finalizers.some((one) => one !== FINALIZER);
   const Ready = isKept ? toKept(input.object) : ENDING;
   const lasting = { ...stopLoops(before.conditions, ENDING_MESSAGE), Ready };
   const state = {
@@ -354,7 +355,7 @@ export function applyDeletion(before: ReplicasState, scale: Scale | null, input:
     history: null,
     isScaleInPending: false,
     notified,
-    ...((isKept || !isNews) && { conditions: lasting }),
+    ...(isLasting && { conditions: lasting }),
   };
   return { ...leaveReplicas(state, notices), write };
 }

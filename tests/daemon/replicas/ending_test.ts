@@ -191,7 +191,22 @@ Deno.test("Ready of a deleted object stays true when a podfit that does not run 
   await using _next = startAnother(run);
   await run.advance(600);
   const { metadata } = await run.cluster.get("scaledobjects/web");
-  assertEquals([metadata.finalizers, await run.replicas(), await run.message("web")], [["example.com/hold"], 3, KEPT]);
+  assertEquals([metadata.finalizers, await run.replicas()], [["example.com/hold"], 3]);
+  assertEquals(await run.message("web"), "ScaledObject is being deleted");
+});
+
+Deno.test("no condition of a deleted object that another finalizer keeps says that it scales (R57, R91)", async () => {
+  await using run = await start();
+  const { metadata } = await run.cluster.get("scaledobjects/web");
+  await run.cluster.patch("scaledobjects/web", {
+    metadata: { finalizers: ["example.com/hold", ...metadata.finalizers] },
+  });
+  await run.cluster.delete("scaledobjects/web");
+  await run.advance(60);
+  const names = ["Ready", "Active", "HPAActive", "AbleToScale", "ScalingLimited"];
+  const said = await Promise.all(names.map((name) => run.condition("web", name)));
+  const unknown = "Unknown UnknownState";
+  assertEquals([await run.replicas(), said], [3, [unknown, unknown, unknown, "True SucceededRescale", "-"]]);
 });
 
 Deno.test("Ready of a deleted object stays true when a person has removed the finalizer in a dry run (R57, R91)", async () => {
