@@ -152,15 +152,15 @@ async function findWorths({ candidate }: Tried, attempt: Attempt): Promise<reado
 }
 
 /** A number of the manifest. */
-interface Coordinate {
+export interface Coordinate {
   /** Within the spec. */
   readonly path: string;
   readonly resource: Resource;
   readonly values: readonly Value[];
 }
 
-/** Those of the measured resources, the most important first. */
-function listCoordinates(seen: UsageLevels, resources: readonly Resource[]): readonly Coordinate[] {
+/** Those of the measured resources, the most important first. Each changes the policy of its own resource alone. */
+export function listCoordinates(seen: UsageLevels, resources: readonly Resource[]): readonly Coordinate[] {
   const { half, most95, most99, max } = seen.cpu;
   const all: readonly Coordinate[] = [
     // First: kills count more than everything else.
@@ -174,7 +174,7 @@ function listCoordinates(seen: UsageLevels, resources: readonly Resource[]): rea
     cpuCoordinate("policy.cpu.requests.scaleDownThreshold", [45, 55, 62, 69]),
     cpuCoordinate("policy.cpu.limits.scaleDown.window", ["30m", "2h", "6h"]),
     cpuCoordinate("policy.cpu.limits.targetUtilization", [25, 30, 40, 50]),
-    cpuCoordinate("policy.scaleDown.cooldown", ["1m", "4m", "10m", "30m"]),
+    cpuCoordinate("policy.cpu.requests.scaleDown.cooldown", ["1m", "4m", "10m", "30m"]),
     memoryCoordinate("policy.memory.requests.targetUtilization", [80, 85, 90, 94]),
     memoryCoordinate("policy.memory.limits.targetUtilization", [35, 50, 60, 70]),
     memoryCoordinate("policy.memory.requests.scaleDown.window", ["1h", "6h", "24h"]),

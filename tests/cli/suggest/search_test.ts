@@ -9,13 +9,14 @@ import {
   judge,
   type Subject,
   toSpec,
+  type Value,
   type Verdict,
   withNumber,
 } from "../../../lib/cli/suggest/judge.ts";
-import { type Attempt, climb, search, type Suggestion } from "../../../lib/cli/suggest/search.ts";
+import { type Attempt, climb, listCoordinates, search, type Suggestion } from "../../../lib/cli/suggest/search.ts";
 import type { Load } from "../../../lib/simulate/load.ts";
 import { MI } from "../../support/builders.ts";
-import { HOUR, loadOf, WEB } from "../../simulate/runs.ts";
+import { autoscalerOf, HOUR, loadOf, WEB } from "../../simulate/runs.ts";
 
 function subject(load: Load, overrides: Partial<Subject> = {}): Subject {
   return { container: "main", pod: WEB, loads: [{ ...load, seconds: 4 * HOUR }], seen: ["cpu"], ...overrides };
@@ -97,6 +98,20 @@ Deno.test("search() gives up slack before it lets a container be killed", async 
 Deno.test("search() leaves alone the numbers of a resource that was not seen", async () => {
   const { best } = await suggest(subject(SPIKES));
   assertEquals([...best.candidate.numbers.keys()].filter((path) => path.includes("memory")), []);
+});
+
+Deno.test("each number that is tried changes the policy of its own resource alone", () => {
+  const given = subject(SPIKES, { seen: ["cpu", "memory"] });
+  const sidesOf = (numbers: ReadonlyMap<string, Value>, resource: string) =>
+    autoscalerOf(toSpec({ profile: "balanced", numbers })).sides.filter((side) => side.resource === resource);
+  const coordinates = listCoordinates(computeUsageLevels(given.loads), given.seen);
+  assert(coordinates.length > 10);
+  for (const { path, resource, values } of coordinates) {
+    const other = resource === "cpu" ? "memory" : "cpu";
+    for (const value of values) {
+      assertEquals(sidesOf(new Map([[path, value]]), other), sidesOf(new Map(), other), path);
+    }
+  }
 });
 
 Deno.test("search() simulates no policy twice, and about as many as it may", async () => {
