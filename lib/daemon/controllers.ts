@@ -4,7 +4,6 @@
  */
 import type { ApiClient } from "../kube/client.ts";
 import type { Term } from "../kube/leader_election.ts";
-import { CircuitBreaker } from "../runtime/backoff.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log, LogFields } from "../runtime/log.ts";
 import type { WatchUsage } from "../usage/source.ts";
@@ -84,15 +83,13 @@ export function createControllers(options: ControllersOptions): Runnable {
   const createdMs = clock.monotonic();
   const mode = toMode(scope);
   const isLeading = () => term?.isLeading() !== false;
-  const circuitBreaker = new CircuitBreaker({ clock, random });
-  const acquirePermit = createPermits({ clock, pace: options.pace, circuitBreaker });
+  const acquirePermit = createPermits({ clock, pace: options.pace, random });
   const recorder = new EventRecorder({
     client,
     clock,
     random,
     log,
     metrics,
-    brake: circuitBreaker,
     onNotice: options.failureLog.report,
     onTrouble,
     instance,
@@ -174,7 +171,6 @@ export function createControllers(options: ControllersOptions): Runnable {
       log,
       metrics,
       dryRun,
-      brake: circuitBreaker,
       recorder,
       acquirePermit,
       nodes,
@@ -195,7 +191,6 @@ export function createControllers(options: ControllersOptions): Runnable {
     metrics,
     cache,
     recorder,
-    brake: circuitBreaker,
     isNodeLocal,
     onProgress: statusLoop.recordProgress,
     onTrouble,

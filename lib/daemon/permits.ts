@@ -1,11 +1,11 @@
 /**
  * When may podfit write to the API server? A permit limits how many resizes run at once and start per second. After
- * leadership is lost, nothing is sent. A busy API server delays all writes.
+ * leadership is lost, nothing is sent. A busy API server delays them all.
  */
 import type { ApiError } from "../kube/errors.ts";
 import type { Term } from "../kube/leader_election.ts";
 import type { Transport } from "../kube/transport.ts";
-import type { BusyAnswer, CircuitBreaker, Permit } from "../runtime/backoff.ts";
+import { type BusyAnswer, CircuitBreaker, type Permit } from "../runtime/backoff.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { Semaphore, TokenBucket } from "../runtime/limits.ts";
 
@@ -41,7 +41,7 @@ export const DEFAULT_WRITE_RATE: WriteRate = { perSecond: 100, burst: 200 };
 interface PermitsOptions {
   readonly clock: Clock;
   readonly pace: WriteRate;
-  readonly circuitBreaker: CircuitBreaker;
+  readonly random: () => number;
 }
 
 /** Each PATCH costs the API server an admission. A namespace alone has half of them. */
@@ -51,10 +51,12 @@ const MAX_CONCURRENT = 64;
 const LATE_MS = 5_000;
 
 /**
- * Returns the permits of one process: at most 64 at once, of one namespace 32, and none while the API server says that
- * it is busy.
+ * Returns the permits of one process, for resizes and for the replicas of workloads: at most 64 at once, of one namespace
+ * 32, and none while the API server says that it is busy. Events and statuses have no part in this, so that no answer to
+ * them delays a resize. Clauses: C44, C50.
  */
-export function createPermits({ clock, pace, circuitBreaker }: PermitsOptions): AcquirePermit {
+export function createPermits({ clock, pace, random }: PermitsOptions): AcquirePermit {
+  const circuitBreaker = new CircuitBreaker({ clock, random });
   const limit = new Semaphore(MAX_CONCURRENT, { isShared: true });
   const rate = new TokenBucket({ ...pace, clock });
   return async (signal, { namespace: lane, isUrgent }) => {

@@ -56,6 +56,43 @@ Deno.test("createDaemon() resizes all pods soon after a busy server has time aga
   assertEquals(run.resizes.length - before, 100);
 });
 
+for (
+  const [sentence, isOther] of [
+    ["events", (path: string) => path.includes("/events")],
+    ["statuses", (path: string) => path.endsWith("/status")],
+  ] as const
+) {
+  for (const answer of ["refuses", "does not answer"]) {
+    Deno.test(`createDaemon() goes on with resizes where the server ${answer} ${sentence} (C44, C50)`, async () => {
+      await using run = new Run({
+        pods: listNames(20).map((name) => podObject({ name })),
+        autoscalers: [
+          autoscalerObject({
+            bounds: { cpu: { requests: { step: "10m" } } },
+            policy: { consecutiveSamples: 1, cooldown: "5s" },
+          }),
+        ],
+      });
+      run.use(Object.fromEntries(listNames(20).map((name) => [name, { cpu: 2000 }])));
+      let hasRefusedResize = false;
+      run.api.intercept = ({ method, path, signal }) => {
+        if (method !== "GET" && isOther(path) && run.resizes.length > 100) {
+          if (answer === "refuses") return refuse(429, { reason: "TooManyRequests", message: "Too many requests" });
+          return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+        }
+        // Once, so that each of podfit's writes would have to ask whether the server is busy still.
+        if (!path.endsWith("/resize") || hasRefusedResize || run.resizes.length < 200) return null;
+        hasRefusedResize = true;
+        return refuse(429, { reason: "TooManyRequests", message: "Too many requests" });
+      };
+      for (let second = 0; !hasRefusedResize && second < 200; second++) await run.advance(1);
+      const before = run.resizes.length;
+      await run.advance(30);
+      assert(hasRefusedResize && run.resizes.length - before >= 80, `${run.resizes.length - before} resizes`);
+    });
+  }
+}
+
 Deno.test("createDaemon() holds no other namespace up for what an admission webhook says (C44)", async () => {
   const other: Json = podObject({ name: "other-1", labels: { app: "other" } });
   const pods = [podObject(), other];

@@ -6,7 +6,7 @@
  * dropped first.
  */
 import type { ApiClient } from "../../kube/client.ts";
-import { backoffMs, type CircuitBreaker } from "../../runtime/backoff.ts";
+import { backoffMs } from "../../runtime/backoff.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { Lanes } from "../../runtime/lanes.ts";
 import type { Log, LogFields } from "../../runtime/log.ts";
@@ -28,8 +28,6 @@ interface EventRecorderOptions {
   readonly random: () => number;
   readonly log: Log;
   readonly metrics: Pick<Metrics, "eventPublished">;
-  /** While it is open, nothing is written. */
-  readonly brake: Pick<CircuitBreaker, "acquire">;
   /** Logs the notices that are warnings. */
   readonly onNotice: OnFailure;
   /** Receives failures to write. */

@@ -7,7 +7,7 @@ import { type ApiClient, MERGE } from "../../kube/client.ts";
 import { toApiError } from "../../kube/errors.ts";
 import { type NoticeName, NOTICES } from "../../model/reasons.ts";
 import { REPLICAS_NOTICES, type ReplicasNoticeName } from "../../model/replicas_decision.ts";
-import type { CircuitBreaker } from "../../runtime/backoff.ts";
+import { CircuitBreaker } from "../../runtime/backoff.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { formatTime } from "../../units/time.ts";
 import { findBusy } from "../permits.ts";
@@ -15,7 +15,7 @@ import { findBusy } from "../permits.ts";
 interface EventWriterOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
-  readonly brake: Pick<CircuitBreaker, "acquire">;
+  readonly random: () => number;
   readonly instance: string;
 }
 
@@ -38,22 +38,25 @@ export interface WriteFailure {
 export class EventWriter {
   readonly #options: EventWriterOptions;
   readonly #written = new Map<string, WrittenEvent>();
+  /** Not that of resizes: an API server may refuse events alone, as the admission plugin EventRateLimit does. */
+  readonly #brake: CircuitBreaker;
 
   constructor(options: EventWriterOptions) {
     this.#options = options;
+    this.#brake = new CircuitBreaker(options);
   }
 
   /** Writes an event once. Returns `null` if it was written, otherwise the failure. Never rejects. */
   async write(queued: QueuedEvent, { wait, flush }: WriteSignals): Promise<WriteFailure | null> {
-    const { clock, brake } = this.#options;
+    const { clock } = this.#options;
     try {
-      using pass = await brake.acquire(wait);
+      using pass = await this.#brake.acquire(wait);
       using timeout = clock.timeout(TIMEOUT_MS);
       const signal = flush === undefined ? timeout.signal : AbortSignal.any([timeout.signal, flush]);
       const before = queued.key === null ? undefined : this.#written.get(queued.key);
       const result = (before === undefined ? null : await this.#add(queued, before, signal)) ??
         await this.#create(queued, signal);
-      pass.report("code" in result ? findBusy(result) : null);
+      pass.report("code" in result && !isLimitOfNamespace(result) ? findBusy(result) : null);
       if ("code" in result) return result;
       if (queued.key !== null) this.#remember(queued.key, result);
       return null;
@@ -96,6 +99,14 @@ export class EventWriter {
     this.#written.set(key, written);
     if (this.#written.size > MAX_REMEMBERED) this.#written.delete(this.#written.keys().next().value ?? key);
   }
+}
+
+/**
+ * Is it a limit of the admission plugin EventRateLimit that holds for one namespace or object alone? The events of others
+ * may be written. https://github.com/kubernetes/kubernetes/blob/v1.36.3/plugin/pkg/admission/eventratelimit/limitenforcer.go
+ */
+function isLimitOfNamespace({ message }: WriteFailure): boolean {
+  return /\blimit reached on type (Namespace|SourceAndObject) /.test(message);
 }
 
 /** An event that waits to be written. */

@@ -16,7 +16,6 @@ import {
   type ScaledObjectFacts,
 } from "../../model/scaled_object.ts";
 import type { ReadableState } from "../../model/state.ts";
-import type { CircuitBreaker } from "../../runtime/backoff.ts";
 import { WorkBudget } from "../../runtime/budget.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { getComputeQueue } from "../../runtime/event_loop.ts";
@@ -100,7 +99,6 @@ interface ReplicasManagerOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly dryRun: boolean;
-  readonly brake: CircuitBreaker;
   readonly recorder: Pick<EventRecorder, "publish">;
   /** Shared with resizes. */
   readonly acquirePermit: AcquirePermit;
@@ -160,7 +158,6 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
       clock,
       random,
       metrics,
-      brake: options.brake,
       isKnown: () => true,
       rivals: "KEDA or another podfit; let only one of them control ScaledObjects",
       isNodeLocal: false,

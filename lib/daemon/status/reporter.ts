@@ -7,7 +7,6 @@ import type { Term } from "../../kube/leader_election.ts";
 import type { Transport } from "../../kube/transport.ts";
 import type { OperatorLimits } from "../../resources/pod_resource_autoscaler/parse.ts";
 import { UNLIMITED } from "../../resources/pod_resource_autoscaler/status.ts";
-import { CircuitBreaker } from "../../runtime/backoff.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Log } from "../../runtime/log.ts";
 import { type Scope, toMode, toReporterScope } from "../cluster/facts.ts";
@@ -61,8 +60,7 @@ export function createReporter({ metrics, ...options }: ReporterOptions): Runnab
   });
   const { cache } = observer;
   const mode = toMode(scope);
-  const brake = new CircuitBreaker({ clock, random });
-  const recorder = new EventRecorder({ ...options, metrics, brake, onNotice: options.troubleLog.report });
+  const recorder = new EventRecorder({ ...options, metrics, onNotice: options.troubleLog.report });
   const status = new StatusSweep({
     clock,
     random,
@@ -77,7 +75,7 @@ export function createReporter({ metrics, ...options }: ReporterOptions): Runnab
     lastScales,
     canReport: observer.canReportStatus,
     findStale: observer.findStale,
-    ...createStatusOutputs({ ...options, metrics, cache, brake, recorder, isNodeLocal: true, onProgress }),
+    ...createStatusOutputs({ ...options, metrics, cache, recorder, isNodeLocal: true, onProgress }),
     onTrouble,
   });
   const scales = new WatchedScales({ lastScales, isOwn });

@@ -7,7 +7,7 @@ import { type ApiClient, MERGE } from "../../kube/client.ts";
 import { ApiError, toApiError } from "../../kube/errors.ts";
 import type { ScaledObjectFacts } from "../../model/scaled_object.ts";
 import type { AutoscalerStatus, Condition } from "../../resources/pod_resource_autoscaler/status.ts";
-import { backoffMs, type CircuitBreaker } from "../../runtime/backoff.ts";
+import { backoffMs, CircuitBreaker } from "../../runtime/backoff.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { Semaphore } from "../../runtime/limits.ts";
 import { isDeepEqual } from "../../units/equality.ts";
@@ -22,8 +22,6 @@ export interface StatusWriterOptions<Status> extends Pick<RivalWritersOptions, "
   readonly clock: Clock;
   readonly random: () => number;
   readonly metrics: Pick<Metrics, "failed">;
-  /** While it is open, writes are delayed. */
-  readonly brake: Pick<CircuitBreaker, "tryAcquire">;
   /** This podfit covers one node or pod only, and others write the same statuses. */
   readonly isNodeLocal: boolean;
   /** Called when a write has ended. A sweep with many slow writes is long, but not stuck. */
@@ -68,10 +66,13 @@ export class StatusWriter<Status extends object> {
   readonly #unansweredAtMs = new Map<string, number>();
   readonly #pauses = new StatusPauses();
   readonly #rivalry: RivalWriters;
+  /** Not that of resizes: no answer to a status may stop them. */
+  readonly #brake: CircuitBreaker;
 
   constructor(options: StatusWriterOptions<Status>) {
     this.#options = options;
     this.#rivalry = new RivalWriters({ ...options, isExpected: options.isNodeLocal });
+    this.#brake = new CircuitBreaker(options);
   }
 
   /** Returns the last accepted status; `null` if this process has written none. */
@@ -162,7 +163,7 @@ export class StatusWriter<Status extends object> {
   }
 
   async #send({ object, status }: StatusToWrite<Status>, { memory, sweep }: Writing<Status>): Promise<void> {
-    const { patch, clock, brake, onProgress, onTrouble } = this.#options;
+    const { patch, clock, onProgress, onTrouble } = this.#options;
     const { namespace } = object;
     const sinceMs = clock.monotonic();
     using _slot = await this.#limit.acquire(undefined, { lane: namespace });
@@ -170,7 +171,7 @@ export class StatusWriter<Status extends object> {
     // While it waited, another object may have taken the name of one that was deleted.
     if (isUnanswered || sweep.signal.aborted || this.#memory.get(object.uid) !== memory) return;
     // It does not wait for a permit, because that would delay the loop. The next sweep tries again.
-    using permit = brake.tryAcquire();
+    using permit = this.#brake.tryAcquire();
     if (permit === null) return;
     using timeout = clock.timeout(TIMEOUT_MS);
     try {

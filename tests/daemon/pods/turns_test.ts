@@ -1,13 +1,11 @@
 /** Whose turn it is to send a resize: how many at once, how many per second, and when it comes late. */
 import { assertEquals } from "#assert";
 import { createPermits, type ResizePermit } from "../../../lib/daemon/permits.ts";
-import { CircuitBreaker } from "../../../lib/runtime/backoff.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 
 function newDesk(pace = { perSecond: 100, burst: 200 }) {
   const clock = new VirtualClock();
-  const brake = new CircuitBreaker({ clock, random: () => 0 });
-  const takeTurn = createPermits({ clock, pace, circuitBreaker: brake });
+  const takeTurn = createPermits({ clock, pace, random: () => 0 });
   const ending = new AbortController();
   const turns: { readonly turn: ResizePermit; readonly atMs: number }[] = [];
   const take = async ({ isUrgent = false, namespace = "shop" } = {}) => {
@@ -15,7 +13,7 @@ function newDesk(pace = { perSecond: 100, burst: 200 }) {
     if (turn !== null) turns.push({ turn, atMs: clock.monotonic() });
     return turn;
   };
-  return { clock, brake, ending, turns, take };
+  return { clock, ending, turns, take };
 }
 
 Deno.test("createPermits() gives one namespace 32 turns at once, and the next when one is given back", async () => {

@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertMatch } from "#assert";
 import type { NoticeName } from "../../../lib/model/reasons.ts";
 import type { FailureReport } from "../../../lib/daemon/health.ts";
-import { CircuitBreaker } from "../../../lib/runtime/backoff.ts";
 import type { EventContext } from "../../../lib/daemon/events/writer.ts";
 import { EventRecorder } from "../../../lib/daemon/events/recorder.ts";
 import { createClient } from "../../../lib/kube/client.ts";
@@ -17,7 +16,6 @@ class Desk implements AsyncDisposable {
   readonly api = new TestApiServer(this.clock);
   readonly results: string[] = [];
   readonly troubles: FailureReport[] = [];
-  readonly brake = new CircuitBreaker({ clock: this.clock, random: () => 0 });
   readonly recorder: EventRecorder;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
@@ -29,7 +27,6 @@ class Desk implements AsyncDisposable {
       random: () => 0,
       log: createLog({ level: "error", format: "json", write: () => {} }),
       metrics: { eventPublished: (result) => this.results.push(result) },
-      brake: this.brake,
       onNotice() {},
       onTrouble: (trouble) => this.troubles.push(trouble),
       instance: "test",
@@ -281,14 +278,31 @@ Deno.test("publish() counts the same event on one Event though several are writt
   assertEquals(desk.events, ["ScaleFailed text x10"]);
 });
 
-Deno.test("run() writes nothing while the server is busy for all that podfit writes, and all of it after that (C44)", async () => {
+Deno.test("run() writes no event while the server is busy, and all of them after that (C44)", async () => {
   await using desk = new Desk();
-  desk.brake.tryAcquire()?.report({ waitMs: 5_000 });
-  for (let i = 0; i < 10; i++) desk.publish("ScaleUp", `up ${i}`);
+  desk.api.intercept = () => new Response("busy", { status: 429, headers: { "retry-after": "5" } });
+  desk.publish("ScaleUp", "first");
+  await settleEventLoop();
+  desk.api.intercept = () => null;
+  for (let i = 0; i < 9; i++) desk.publish("ScaleUp", `up ${i}`);
   await desk.clock.advance(4_990);
-  assertEquals(desk.api.calls, []);
+  assertEquals([desk.api.calls.length, desk.results.length], [1, 0]);
   await desk.clock.advance(20);
-  assertEquals([desk.api.calls.length, desk.results.length], [10, 10]);
+  assertEquals([desk.api.calls.length, desk.results.length], [11, 10]);
+});
+
+Deno.test("run() writes the events of others while EventRateLimit refuses those of one namespace (C44, C50)", async () => {
+  await using desk = new Desk();
+  desk.api.put("namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "other", uid: "uid-other" } });
+  // The text of Kubernetes 1.36.3.
+  const message = "Too many requests: limit reached on type Namespace for key shop";
+  desk.api.intercept = ({ path }) =>
+    path.includes("/namespaces/shop/events") ? refuse(429, { reason: "TooManyRequests", message }) : null;
+  desk.publish("ScaleUp", "refused");
+  await settleEventLoop();
+  desk.publish("ScaleUp", "others", { namespace: "other", name: "web", uid: "uid-other" });
+  await settleEventLoop();
+  assertEquals(desk.events, ["ScaleUp others x1"]);
 });
 
 Deno.test("publish() keeps writers free for other namespaces while one's events get no answer", async () => {

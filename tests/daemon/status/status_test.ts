@@ -13,7 +13,6 @@ import { TestApiServer } from "../../support/api_server.ts";
 import { Run } from "../../support/daemon_run.ts";
 import { pod } from "../../support/builders.ts";
 import { UNRESOLVED } from "../../support/status_sources.ts";
-import { CircuitBreaker } from "../../../lib/runtime/backoff.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 
 function statusWrites(run: Run): number {
@@ -220,7 +219,6 @@ interface SweepParts extends Partial<StatusSweepOptions> {
 
 function newSweep({ clock, api, autoscalers, resolve = () => UNRESOLVED, ...options }: SweepParts): StatusSweep {
   const common = { clock, random: () => 0, metrics: { failed() {} }, onTrouble() {} };
-  const brake = new CircuitBreaker(common);
   return new StatusSweep({
     ...common,
     cache: {
@@ -242,7 +240,6 @@ function newSweep({ clock, api, autoscalers, resolve = () => UNRESOLVED, ...opti
       patch: createAutoscalerPatch(createClient(api.toServer())),
       isKnown: isMetricsKnown,
       rivals: OTHER_PODFIT_ADVICE,
-      brake,
       isNodeLocal: false,
       onProgress() {},
     }),

@@ -2,7 +2,6 @@
 import { assertEquals } from "#assert";
 import { FailureLog, type FailureReport } from "../../../lib/daemon/health.ts";
 import { type StatusToWrite, StatusWriter } from "../../../lib/daemon/status/writer.ts";
-import { CircuitBreaker } from "../../../lib/runtime/backoff.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 
@@ -20,7 +19,6 @@ function surroundingsOf(clock: VirtualClock) {
     clock,
     random: () => 0.5,
     metrics: { failed() {} },
-    brake: new CircuitBreaker({ clock, random: () => 0.5 }),
     isKnown: () => true,
     rivals: "",
     isNodeLocal: false,
