@@ -95,7 +95,8 @@ export async function* watchList<T>(transport: Transport, options: WatchOptions<
           slice.measure(() => onListing.add(object));
         }
         listing.continueToken = page.continueToken;
-        listing.pageSize = Math.min(2 * pageSize, fullSize);
+        if (listing.smallPages > 0) listing.smallPages--;
+        else listing.pageSize = Math.min(2 * pageSize, fullSize);
         if (++listing.pages > MAX_PAGES) throw tooManyPages(options);
         if (page.continueToken !== null) continue;
         resourceVersion = page.resourceVersion;
@@ -123,8 +124,9 @@ export async function* watchList<T>(transport: Transport, options: WatchOptions<
         continue;
       }
       if (error.kind === "too_large" && resourceVersion === null && listing.pageSize > 1) {
-        // Smaller pages go on from the same place. They grow again, so large objects cost the others no pages.
+        // Smaller pages go on from the same place. They grow again later, so a few large objects cost the others few pages.
         listing.pageSize = Math.ceil(listing.pageSize / 2);
+        listing.smallPages = SMALL_PAGES;
         continue;
       }
       const failures = failureCount.fail();
@@ -244,12 +246,17 @@ interface Listing<T> {
   readonly objects: T[];
   readonly fullSize: number;
   pageSize: number;
+  /** How many pages come before a larger one is tried. */
+  smallPages: number;
   continueToken: string | null;
   pages: number;
 }
 
+/** Where most objects are large, each larger page is read for nothing. So one page in nine is. */
+const SMALL_PAGES = 8;
+
 function newListing<T>(pageSize = DEFAULT_PAGE_SIZE): Listing<T> {
-  return { objects: [], fullSize: pageSize, pageSize, continueToken: null, pages: 0 };
+  return { objects: [], fullSize: pageSize, pageSize, smallPages: 0, continueToken: null, pages: 0 };
 }
 
 /**
