@@ -67,6 +67,41 @@ Deno.test("createDaemon() does not wait for limit ranges and quotas that it may 
   assertEquals(run.log.filter(({ message }) => message === "Cannot watch, retrying"), []);
 });
 
+const quotaOf = (cpu: string): Json => ({
+  kind: "ResourceQuota",
+  status: { hard: { "requests.cpu": cpu }, used: { "requests.cpu": "100m" } },
+});
+
+const rangeUpTo = (cpu: string): Json => ({
+  kind: "LimitRange",
+  spec: { limits: [{ type: "Container", max: { cpu } }] },
+});
+
+for (const [reason, ruleOf] of [["Quota", quotaOf], ["LimitRange", rangeUpTo]] as const) {
+  Deno.test(`createDaemon() does not believe a ${reason} that was raised while its watch failed for 5 min (L32)`, async () => {
+    await using run = busy();
+    const plural = `${ruleOf("1").kind.toLowerCase()}s`;
+    const put = (cpu: string) =>
+      run.api.put(plural, {
+        apiVersion: "v1",
+        metadata: { name: "r", namespace: "shop", uid: "uid-r" },
+        ...ruleOf(cpu),
+      });
+    put("100m");
+    await run.advance(60);
+    assertEquals([run.resizes.length, run.condition("Limited")], [0, `True ${reason}`]);
+    run.api.intercept = ({ method, path }) =>
+      method === "GET" && path.endsWith(plural) ? refuse(500, { message: "etcd" }) : null;
+    run.api.closeWatches(plural);
+    await run.advance(2);
+    put("10");
+    await run.advance(238);
+    assertEquals(run.resizes.length, 0);
+    await run.advance(120);
+    assertEquals([run.resizes.length, run.condition("Limited")], [1, "False NotLimited"]);
+  });
+}
+
 Deno.test("createDaemon() keeps to limit ranges as soon as the right is there (L32)", async () => {
   await using run = busy();
   const range = { apiVersion: "v1", kind: "LimitRange", metadata: { name: "r", namespace: "shop", uid: "uid-r" } };

@@ -61,7 +61,7 @@ export interface WatchesOptions extends SourceTargets {
 /** The watches of one scope. */
 export class Watches {
   /** The ages of the lists. */
-  readonly freshness: Pick<ListFreshness, "unlisted" | "stale" | "isListed" | "isKnown" | "isRecent">;
+  readonly freshness: Pick<ListFreshness, "unlisted" | "stale" | "isListed" | "isKnown" | "isRecent" | "isOutdated">;
   readonly #options: WatchesOptions;
   readonly #sources: readonly WatchSource<unknown>[];
   readonly #freshness: ListFreshness;

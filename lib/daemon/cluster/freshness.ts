@@ -98,6 +98,12 @@ export class ListFreshness {
     return this.#options.clock.monotonic() - state.updatedMs < maxAgeMs;
   }
 
+  /** Returns whether the resource was listed, and its watch has had no contact since, for as long as makes a list stale. */
+  isOutdated(resource: string, namespace: string): boolean {
+    const updatedMs = this.#find(resource, namespace)?.updatedMs ?? null;
+    return updatedMs !== null && this.#options.clock.monotonic() - updatedMs >= STALE_MS;
+  }
+
   /** An event of the list arrived. */
   recordChange({ resource, namespace }: WatchedList): void {
     const state = this.#states.get(toListKey(resource, namespace));

@@ -121,6 +121,9 @@ export interface Observer {
 /** An unknown object may scale the same workload. */
 const REPLICA_LISTS = ["scaledobjects", "horizontalpodautoscalers", "triggerauthentications"] as const;
 
+/** Lists of what limits sizes in a namespace. */
+const LIMIT_LISTS = ["resourcequotas", "limitranges"] as const;
+
 /** Returns an observer. It sends no request before `run` is called. */
 export function createObserver(
   {
@@ -206,7 +209,11 @@ export function createObserver(
         release: (uid) => nodeHeadroom.release(uid),
       },
       disruptions,
-      findLimits: (namespace) => namespaces.find(namespace),
+      findLimits(namespace) {
+        const limits = namespaces.find(namespace);
+        // A quota may have been raised since. Without one, podfit relies on refusals.
+        return limits !== null && LIMIT_LISTS.some((one) => freshness.isOutdated(one, namespace)) ? null : limits;
+      },
       lowersMemoryLimits: (node) => lowersMemoryLimits(serverVersion, nodes.get(node ?? "")?.kubeletVersion ?? null),
     },
     isReady() {
