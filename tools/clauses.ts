@@ -1,13 +1,14 @@
 // deno-lint-ignore-file no-console
 /**
  * Do tests prove every clause of the contract?   deno task clauses [--mutate | --mutate-written]
- *   [--tests-passed] [--only C33,C34] [--family C]
+ *   [--unit | --cluster] [--tests-passed] [--only C33,C34] [--family C]
  *   without arguments: how many tests name each clause. It fails when a clause has none.
  *   --mutate: makes mutants in a copy of the project, and tests of the clause must fail.
  *             First each mutant that is written down in tests/mutations.ts, with the test that it names. Some need a real
  *             cluster (KUBECONFIG). The cluster's CRD is put right again after each.
  *             Then mutants that are made from the syntax of what the tests of a clause reach: see tools/mutants.
  *   --mutate-written: only those that are written down: some 6 minutes instead of 17
+ *   --unit, --cluster: only the written mutants that need no cluster, or only those that do
  *   --tests-passed: all tests have just passed, as in CI. Those of the written mutants do not run without a mutant first,
  *             which takes a third of the time. It is then not checked that each of them names its clause
  *   --only, --family: these clauses, or those whose id begins with this letter
@@ -79,12 +80,13 @@ async function* listTestFiles(folder: URL): AsyncGenerator<URL> {
   }
 }
 
-async function prove({ asked: clauses, mutants, testsPassed }: ClauseOptions): Promise<number> {
+async function prove({ asked: clauses, mutants, testsPassed, place }: ClauseOptions): Promise<number> {
   const startMs = systemClock.monotonic();
   const index = await readSources(ROOT);
   const { placed, unfit } = placeAll(clauses, index);
   for (const { clause, breaks, verdict } of unfit) console.log(`BROKEN ${clause}: ${breaks} (${verdict.why})`);
-  const written = [...unfit, ...await judgeAll(placed, { testsPassed })];
+  const chosen = placed.filter((one) => place === "any" || needsCluster(one) === (place === "cluster"));
+  const written = [...unfit, ...await judgeAll(chosen, { testsPassed })];
   const generated = mutants === "all" ? await judgeGenerated(clauses, index) : [];
   const judged = [...written, ...generated];
   const count = (all: readonly Judged[], kind: Verdict["kind"]) =>

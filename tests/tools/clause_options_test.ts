@@ -16,7 +16,7 @@ Deno.test("readClauseOptions() asks for", async (t) => {
   for (const [sentence, args, mutants, asked] of rows) {
     await t.step(
       sentence,
-      () => assertEquals(readClauseOptions(args, CLAUSES), { mutants, asked, testsPassed: false }),
+      () => assertEquals(readClauseOptions(args, CLAUSES), { mutants, asked, testsPassed: false, place: "any" }),
     );
   }
 });
@@ -26,8 +26,13 @@ Deno.test("readClauseOptions() reads that the tests have just passed", () => {
   assertEquals({ mutants, testsPassed }, { mutants: "written", testsPassed: true });
 });
 
+Deno.test("readClauseOptions() reads where the written mutants are tested", () => {
+  const places = [[], ["--unit"], ["--cluster"]].map((args) => readClauseOptions(args, CLAUSES).place);
+  assertEquals(places, ["any", "unit", "cluster"]);
+});
+
 Deno.test("readClauseOptions() refuses", async (t) => {
-  const usage = "[--mutate | --mutate-written] [--tests-passed] [--only C33,C34] [--family C]";
+  const usage = "[--mutate | --mutate-written] [--unit | --cluster] [--tests-passed] [--only C33,C34] [--family C]";
   const rows: readonly [string, readonly string[], string][] = [
     ["a word", ["C1"], `Cannot read argument "C1": ${usage}`],
     ["a flag without its value", ["--only"], `Cannot read the arguments: ${usage}`],
