@@ -83,6 +83,7 @@ export async function* watchList<T>(transport: Transport, options: WatchOptions<
     try {
       if (resourceVersion === null) {
         const { pageSize, fullSize } = listing;
+        if (listing.pages === 0) listing.begunMs = clock.monotonic();
         const page = await fetchPage(transport, listing.continueToken, { ...connection, pageSize });
         failureCount.succeed();
         if (listing.pages === 0) onListing?.begin();
@@ -102,9 +103,9 @@ export async function* watchList<T>(transport: Transport, options: WatchOptions<
         resourceVersion = page.resourceVersion;
         heardMs = clock.monotonic();
         relistDueMs = heardMs + relistMs * (0.8 + 0.4 * random());
-        const { objects } = listing;
+        const { objects, begunMs } = listing;
         listing = newListing(options.pageSize);
-        yield { kind: "listed", objects };
+        yield { kind: "listed", objects, begunMs };
       }
       for await (const change of watchOnce(transport, resourceVersion, connection)) {
         failureCount.succeed();
@@ -200,7 +201,12 @@ export async function* watchOnce<T>(
 
 type WatchEvent<T> =
   /** Everything in the collection: replaces all earlier events. Comes first, and again after each new list. */
-  | { readonly kind: "listed"; readonly objects: readonly T[] }
+  | {
+    readonly kind: "listed";
+    readonly objects: readonly T[];
+    /** When its first page was asked for, monotonic ms. What was written before is in the list. */
+    readonly begunMs: number;
+  }
   | ObjectEvent<T>;
 
 const DEFAULT_RELIST_MS = 3_600_000;
@@ -245,6 +251,8 @@ class FailureCount {
 interface Listing<T> {
   readonly objects: T[];
   readonly fullSize: number;
+  /** When its first page was asked for, monotonic ms. All pages show the same moment, which is not before. */
+  begunMs: number;
   pageSize: number;
   /** How many pages come before a larger one is tried. */
   smallPages: number;
@@ -256,7 +264,7 @@ interface Listing<T> {
 const SMALL_PAGES = 8;
 
 function newListing<T>(pageSize = DEFAULT_PAGE_SIZE): Listing<T> {
-  return { objects: [], fullSize: pageSize, pageSize, smallPages: 0, continueToken: null, pages: 0 };
+  return { objects: [], fullSize: pageSize, begunMs: 0, pageSize, smallPages: 0, continueToken: null, pages: 0 };
 }
 
 /**

@@ -26,3 +26,27 @@ Deno.test("a pod that has its size and generation of before is resized again (C4
   await run.advance(120);
   assertEquals([run.cpu(), run.resizes.length], ["250m", 2]);
 });
+
+Deno.test("a pod whose resize was lost before a watch showed it is resized again (C16, C41)", async () => {
+  await using run = busyRun();
+  const backup = run.api.get("pods", "web-1");
+  await run.advance(9);
+  const release = run.api.hold("pods");
+  for (let second = 0; second < 20 && run.resizes.length === 0; second++) await run.advance(1);
+  assertEquals([run.resizes.length, run.api.get("pods", "web-1").metadata.generation], [1, 2]);
+  run.api.expire(() => run.api.put("pods", backup));
+  release();
+  await run.advance(120);
+  assertEquals([run.cpu(), run.resizes.length], ["250m", 2]);
+});
+
+Deno.test("a resize that a late watch does not show is not repeated (C16, C41)", async () => {
+  await using run = busyRun();
+  await run.advance(9);
+  const release = run.api.hold("pods");
+  await run.advance(80);
+  assertEquals([run.cpu(), run.resizes.length], ["250m", 1]);
+  release();
+  await run.advance(120);
+  assertEquals([run.cpu(), run.resizes.length], ["250m", 1]);
+});

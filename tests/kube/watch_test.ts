@@ -190,6 +190,27 @@ Deno.test("watchList() retries a page and keeps those before it", async () => {
   assertEquals(run.params(2).continue, "next");
 });
 
+Deno.test("watchList() gives the time at which the first page of a list was asked for (C16)", async () => {
+  const [first, second, third] = [stream(), stream(), stream()];
+  await using run = start([first.answer, second.answer, third.answer, stream().answer]);
+  const startedMs = run.clock.monotonic();
+  await run.clock.advance(5_000);
+  first.fail();
+  await run.clock.advance(1_000);
+  assertEquals(run.urls.length, 2, "asked for again");
+  const askedMs = run.clock.monotonic();
+  await run.clock.advance(7_000);
+  second.send(await page({ names: ["a"], continueToken: "next" }).text());
+  second.end();
+  await run.clock.advance(7_000);
+  third.send(await page({ names: ["b"] }).text());
+  third.end();
+  await settleEventLoop();
+  assertEquals(run.events, ["listed a b"]);
+  const [begunMs = Infinity] = run.begunMs;
+  assert(startedMs + 5_000 < begunMs && begunMs <= askedMs, `${begunMs - startedMs} ms after the start`);
+});
+
 Deno.test("watchList() lists from the start when a continue token has expired", async () => {
   await using run = start([
     () => page({ names: ["a"], continueToken: "next" }),
@@ -550,6 +571,7 @@ function start(answers: readonly Answer[], overrides: Overrides = {}) {
   const controller = new AbortController();
   const urls: string[] = [];
   const events: string[] = [];
+  const begunMs: number[] = [];
   const errors: string[] = [];
   const failures: number[] = [];
   const watching = watchList(
@@ -569,6 +591,7 @@ function start(answers: readonly Answer[], overrides: Overrides = {}) {
   );
   const ended = (async () => {
     for await (const event of watching) {
+      if (event.kind === "listed") begunMs.push(event.begunMs);
       events.push(event.kind === "listed" ? ["listed", ...event.objects].join(" ") : `${event.kind} ${event.object}`);
     }
   })();
@@ -576,6 +599,7 @@ function start(answers: readonly Answer[], overrides: Overrides = {}) {
     clock,
     urls,
     events,
+    begunMs,
     errors,
     failures,
     params: (index: number): Record<string, string> =>

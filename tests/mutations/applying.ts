@@ -28,9 +28,9 @@ export const APPLYING: Mutations = {
   C41: [
     {
       breaks: "waits for ever for a generation that etcd has lost",
-      in: "ClusterCache.#placePod",
-      find: "(before?.generation ?? 0) > (pod.generation ?? 0)",
-      replace: "before === pod",
+      in: "ClusterCache.#hasGoneBack",
+      find: "Math.max(shown, resized)",
+      replace: "resized",
       test: "a pod that has its size and generation of before is resized again (C41)",
     },
     {

@@ -135,6 +135,29 @@ export const PODS: Mutations = {
       test: "toResizePatch() has, guarded by uid and resourceVersion (C40)",
     },
   ],
+  C16: [
+    {
+      breaks: "waits for ever for a resize that was lost with etcd",
+      in: "ClusterCache.#hasGoneBack",
+      find: "Math.max(shown, resized)",
+      replace: "shown",
+      test: "a pod whose resize was lost before a watch showed it is resized again (C16, C41)",
+    },
+    {
+      breaks: "takes a list for newer than the resize that it was asked for before",
+      in: "ClusterCache.replacePods",
+      find: "begunMs > expected.atMs",
+      replace: "begunMs > 0",
+      test: "expectResize() forgets a pod once a newer version or a newer list shows it without the resize (C16)",
+    },
+    {
+      breaks: "takes a list for as new as its last page",
+      in: "watchList",
+      find: "if (listing.pages === 0) listing.begunMs",
+      replace: "listing.begunMs",
+      test: "watchList() gives the time at which the first page of a list was asked for (C16)",
+    },
+  ],
   C17: [
     {
       breaks: "says nothing of a sidecar whose pod lacks the label",

@@ -50,6 +50,8 @@ export class ClusterCache {
   readonly #autoscalers = new Table<AutoscalerEntry>();
   readonly #workloads = new Workloads();
   readonly #pods = new Table<PodFacts>();
+  /** By uid, the resizes of podfit that no watch has shown yet. */
+  readonly #expected = new Map<string, ExpectedResize>();
   readonly #trackedPods = new Map<string, TrackedPod>();
   readonly #groups = new Map<PodSet, AutoscalerGroup>();
   /** By namespace, how many autoscalers target each kind. */
@@ -138,19 +140,39 @@ export class ClusterCache {
     const before = this.#pods.find(namespace, uid);
     this.#options.onMoved?.(before, null);
     this.#pods.delete(namespace, uid);
+    this.#expected.delete(uid);
     this.podSets.move(before, null);
     // It is in no set now, so it has no autoscalers.
     if (before !== null) this.#trySettle(uid, { pod: before, entries: null });
   }
 
   /**
-   * `all`: every pod of the namespace, `null` = of all namespaces. Each step of the result changes one pod. Pods that
-   * the cache has as they are do not change.
+   * A resize of this version of the pod was accepted. A later version, or a list that began after the answer, shows it.
+   * If not, etcd was restored from a backup, and what is remembered of the pod is wrong. A late watch proves nothing.
+   * Clauses: C16.
    */
-  replacePods(namespace: string | null, all: readonly PodFacts[]): Iterable<unknown> {
+  expectResize(
+    { uid, namespace, resourceVersion }: PodFacts,
+    { generation, atMs }: { readonly generation: number | null; readonly atMs: number },
+  ): void {
+    const known = this.#pods.find(namespace, uid);
+    if (known === null || generation === null || (known.generation ?? 0) >= generation) return;
+    this.#expected.set(uid, { resourceVersion, generation, atMs });
+    // The watch may have gone on before the answer came.
+    if (known.resourceVersion !== resourceVersion) this.setPod(known);
+  }
+
+  /**
+   * `all`: every pod of the namespace, `null` = of all namespaces. Each step of the result changes one pod. Pods that
+   * the cache has as they are do not change. `begunMs`: when the list was asked for, monotonic.
+   */
+  replacePods(namespace: string | null, all: readonly PodFacts[], begunMs: number): Iterable<unknown> {
     return replaceAllObjects({ known: this.#pods.listWithin(namespace), all }, {
       toKey: ({ uid }) => uid,
       set: (pod) => {
+        const expected = this.#expected.get(pod.uid);
+        const isLost = expected !== undefined && begunMs > expected.atMs && (pod.generation ?? 0) < expected.generation;
+        if (isLost) this.removePod(pod);
         const before = this.#pods.find(pod.namespace, pod.uid);
         if (before === null || !isSameVersion(before, pod)) this.setPod(pod);
       },
@@ -215,15 +237,24 @@ export class ClusterCache {
 
   #placePod(pod: PodFacts): void {
     const { uid, namespace } = pod;
+    if (this.#hasGoneBack(pod)) this.removePod(pod);
     const before = this.#pods.find(namespace, uid);
-    // A generation decreases only when etcd was restored from a backup. What is remembered of the pod is wrong then.
-    if ((before?.generation ?? 0) > (pod.generation ?? 0)) this.#drop(uid);
+    if (this.#expected.get(uid)?.resourceVersion !== pod.resourceVersion) this.#expected.delete(uid);
     this.#options.onMoved?.(before, pod);
     this.#pods.set(namespace, uid, pod);
     this.podSets.move(before, pod);
     const isMatchedAsBefore = before !== null && this.#trackedPods.has(uid) && before.labels === pod.labels &&
       this.#isEligible(pod) && hasSameContainers(before, pod);
     this.#wait(pod, isMatchedAsBefore ? NO_ENTRIES : null);
+  }
+
+  /** A generation decreases only when etcd was restored from a backup. What is remembered of the pod is wrong then. */
+  #hasGoneBack({ uid, namespace, resourceVersion, generation }: PodFacts): boolean {
+    const shown = this.#pods.find(namespace, uid)?.generation ?? 0;
+    const expected = this.#expected.get(uid);
+    // The API server made the resize of exactly that version, so every other one that comes now is newer than the resize.
+    const resized = expected === undefined || expected.resourceVersion === resourceVersion ? 0 : expected.generation;
+    return Math.max(shown, resized) > (generation ?? 0);
   }
 
   #rematchTargeting(workloads: readonly WorkloadFacts[]): void {
@@ -475,6 +506,16 @@ export class ClusterCache {
 
 /** How many autoscalers are visited before the event loop gets its next turn: about half a millisecond. */
 const VISITS_PER_SLICE = 2_000;
+
+/** A resize that the API server has accepted. */
+interface ExpectedResize {
+  /** Of the pod that was resized. */
+  readonly resourceVersion: string;
+  /** Of the pod in the answer. */
+  readonly generation: number;
+  /** When the answer came, monotonic ms. */
+  readonly atMs: number;
+}
 
 /** A pod whose autoscalers have to be found again. */
 interface WaitingPod {

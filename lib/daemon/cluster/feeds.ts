@@ -96,8 +96,8 @@ export class Watches {
       if (isFailing) onTrouble({ kind: "recovered", what: WHAT, subject: path });
       isFailing = false;
     };
-    const replaceAll = async (objects: readonly unknown[]) => {
-      const steps = slice.measure(() => source.replaceAll(objects)[Symbol.iterator]());
+    const replaceAll = async (objects: readonly unknown[], begunMs: number) => {
+      const steps = slice.measure(() => source.replaceAll(objects, begunMs)[Symbol.iterator]());
       while (slice.measure(() => steps.next()).done !== true) {
         if (slice.isOver) await slice.wait();
       }
@@ -120,7 +120,7 @@ export class Watches {
         // First, because a list that is half empty must not count as known.
         this.#freshness.forget(source);
         source.listing?.begin();
-        await replaceAll([]);
+        await replaceAll([], clock.monotonic());
         const message = `Not watched, because the right is missing: ${source.without ?? "podfit relies on refusals"}`;
         if (!isForbidden) log.info(message, { resource, path });
         isForbidden = true;
@@ -160,7 +160,7 @@ export class Watches {
     for await (const event of events) {
       metrics.watchEvent({ resource, type: event.kind });
       if (event.kind === "listed") {
-        await replaceAll(event.objects);
+        await replaceAll(event.objects, event.begunMs);
         recordSync();
         if (!isListed && source.isOptional !== true) {
           log.info("In sync", { resource, path, objects: listed + event.objects.length });
@@ -185,8 +185,11 @@ export interface WatchSource<T> extends WatchedList {
   readonly listing?: { readonly begin: () => void; readonly add: (object: T) => void };
   /** Of limited kinds only. */
   readonly waiting?: WaitingObjects;
-  /** Returns the steps that have to be done. The event loop may turn between them. */
-  readonly replaceAll: (objects: readonly T[]) => Iterable<unknown>;
+  /**
+   * Returns the steps that have to be done. The event loop may turn between them. `begunMs`: when the list was asked for,
+   * monotonic.
+   */
+  readonly replaceAll: (objects: readonly T[], begunMs: number) => Iterable<unknown>;
   readonly set: (object: T) => void;
   readonly remove: (object: T) => void;
 }
@@ -366,7 +369,7 @@ function podSource({ cache, scope }: SourceTargets, prefix: string): WatchSource
     path: `/api/v1${prefix}/pods`,
     fieldSelector: toPodFieldSelector(scope),
     project: (object) => parsePod(object as Pod),
-    replaceAll: (all) => cache.replacePods(namespace, all),
+    replaceAll: (all, begunMs) => cache.replacePods(namespace, all, begunMs),
     set: (pod) => cache.setPod(pod),
     remove: (pod) => cache.removePod(pod),
   };

@@ -60,7 +60,10 @@ interface ObserverOptions {
 
 /** The input of a decision that is neither the pod nor its autoscalers. */
 export interface Surroundings {
-  readonly headroom: Pick<NodeHeadroom, "find" | "reserve" | "confirm" | "release">;
+  readonly headroom: Pick<NodeHeadroom, "find" | "reserve" | "release"> & {
+    /** The resize of this version of the pod was accepted. */
+    confirm(pod: PodFacts, generation: number | null): void;
+  };
   readonly disruptions: Pick<Disruptions, "find" | "reserve" | "settle">;
   /** Returns `null` if none are known. */
   readonly findLimits: (namespace: string) => NamespaceLimits | null;
@@ -205,7 +208,10 @@ export function createObserver(
         // Nodes that are not fresh are not used; podfit relies on refusals then.
         find: (pod) => isKnown("nodes", "") ? nodeHeadroom.find(pod) : null,
         reserve: (pod, growth) => nodeHeadroom.reserve(pod, growth),
-        confirm: (pod, generation) => nodeHeadroom.confirm(pod, generation),
+        confirm(pod, generation) {
+          nodeHeadroom.confirm(pod, generation);
+          cache.expectResize(pod, { generation, atMs: options.clock.monotonic() });
+        },
         release: (uid) => nodeHeadroom.release(uid),
       },
       disruptions,

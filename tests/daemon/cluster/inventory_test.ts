@@ -284,7 +284,7 @@ Deno.test("replacePods() leaves pods of an equal resourceVersion as they are, an
   inventory.setWorkload(workload());
   const listed = (uid: string, overrides: Partial<PodFacts> = {}) =>
     webPod({ uid, name: uid, resourceVersion: "7", generation: 2, ...overrides });
-  const replace = (namespace: string | null, all: readonly PodFacts[]) => [...inventory.replacePods(namespace, all)];
+  const replace = (namespace: string | null, all: readonly PodFacts[]) => [...inventory.replacePods(namespace, all, 0)];
   replace(null, ["a", "b", "c", "d", "e"].map((uid) => listed(uid)));
   assertEquals(book.take(), ["a: web", "b: web", "c: web", "d: web", "e: web"]);
   const before = inventory.trackedPods.get("a");
@@ -299,7 +299,38 @@ Deno.test("replacePods() leaves pods of an equal resourceVersion as they are, an
   assert(inventory.trackedPods.get("a") === before, "the same object: requests for it stay current");
   replace("other", []);
   replace("shop", [listed("a"), listed("f")]);
-  assertEquals(book.take(), ["b dropped", "c dropped", "e dropped"]);
+  assertEquals(book.take(), ["b dropped", "e dropped", "c dropped"]);
+});
+
+Deno.test("expectResize() forgets a pod once a newer version or a newer list shows it without the resize (C16)", () => {
+  const book = new Book();
+  const { inventory } = book;
+  inventory.setAutoscaler(autoscaler());
+  inventory.setWorkload(workload());
+  const shown = (resourceVersion: string, generation: number) => webPod({ resourceVersion, generation });
+  const list = (pod: PodFacts, begunMs: number) => [...inventory.replacePods(null, [pod], begunMs)];
+  inventory.setPod(shown("7", 1));
+  inventory.expectResize(shown("7", 1), { generation: 2, atMs: 1_000 });
+  book.take();
+  list(shown("7", 1), 1_000);
+  assertEquals(book.take(), [], "the list may be older than the resize");
+  list(shown("7", 1), 1_001);
+  assertEquals(book.take(), ["web-1 dropped", "web-1: web"]);
+  list(shown("7", 1), 2_000);
+  assertEquals(book.take(), [], "it is forgotten once");
+
+  inventory.expectResize(shown("7", 1), { generation: 2, atMs: 3_000 });
+  inventory.setPod(shown("9", 1));
+  assertEquals(book.take(), ["web-1 dropped", "web-1: web"]);
+  inventory.expectResize(shown("7", 1), { generation: 2, atMs: 4_000 });
+  assertEquals(book.take(), ["web-1 dropped", "web-1: web"], "the answer is later than the watch");
+
+  inventory.expectResize(shown("9", 1), { generation: 2, atMs: 5_000 });
+  inventory.setPod(shown("10", 2));
+  inventory.setPod(shown("11", 2));
+  inventory.expectResize(shown("9", 1), { generation: 2, atMs: 6_000 });
+  list(shown("11", 2), 7_000);
+  assertEquals(book.take(), ["web-1: web", "web-1: web"], "the watch shows the resize");
 });
 
 Deno.test("Inventory counts the pods of a selector that others follow too, whoever was first", () => {

@@ -195,7 +195,7 @@ class History {
         all.push(one);
       }
     }
-    for (const _ of this.cache.replacePods(scope, all)) if (turns) await this.turn();
+    for (const _ of this.cache.replacePods(scope, all, 0)) if (turns) await this.turn();
   }
 
   #listWorkloads({ scope, of, selectors }: Step & { readonly kind: "listWorkloads" }): void {
