@@ -88,6 +88,24 @@ Deno.test("createDaemon() forgets an autoscaler that a new list does not have (L
   assertEquals(readyOf(run, "web"), ["web True Valid"]);
 });
 
+Deno.test("createDaemon() counts no autoscaler twice that was made again while no watch showed it (L57)", async () => {
+  const old = [autoscalerOf("a", 1), autoscalerOf("b", 2)];
+  await using run = new Run({ limits: limitsOf({ maxAutoscalers: 2 }), autoscalers: old });
+  await run.advance(30);
+  run.api.expire(() => {
+    for (const { metadata: { name } } of old) {
+      run.api.remove("podresourceautoscalers", name);
+      run.api.put("podresourceautoscalers", autoscalerOf(name, 50, { uid: `uid-${name}-again` }));
+    }
+  });
+  for (let second = 0; second < 30; second++) {
+    await run.advance(1);
+    for (const ready of readyOf(run, "a", "b")) assert(!ready.includes("TooMany"), `${ready} after ${second} s`);
+  }
+  assertEquals(readyOf(run, "a", "b"), ["a True Valid", "b True Valid"]);
+  assertEquals(run.events.filter((event) => event.startsWith("TooMany")), []);
+});
+
 Deno.test("createDaemon() scales the oldest ScaledObjects of a namespace, and the message of the others says what to do (L57)", async () => {
   await using run = await ReplicasRun.start([
     deployment("web", { containers: [{ requests: { cpu: "100m" } }], replicas: 1 }),

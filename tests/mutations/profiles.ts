@@ -116,6 +116,13 @@ export const PROFILES: Mutations = {
         "createDaemon() counts the oldest autoscalers, also after a restart, and the next one when one is deleted (L57)",
     },
     {
+      breaks: "counts an object that was made again twice until the end of the list",
+      in: "createLimitedSource",
+      find: "counted?.remove(before);",
+      replace: "",
+      test: "createDaemon() counts no autoscaler twice that was made again while no watch showed it (L57)",
+    },
+    {
       breaks: "keeps all bytes of a namespace",
       in: "NamespaceObjects.#weigh",
       find: "if (bytes > max) heavy.set",

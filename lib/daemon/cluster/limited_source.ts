@@ -75,10 +75,10 @@ export function createLimitedSource<T extends LimitedFacts>(options: LimitedSour
   function set({ facts, isForeign, createdAt, bytes }: Seen<T>): void {
     const { uid, name } = facts;
     if (isForeign) return remove(facts);
-    // Another object of this name was deleted, and its table holds one of a name.
-    const before = facts.namespace === null ? null : find({ uid, name, namespace: facts.namespace });
-    if (before !== null && before.uid !== uid && before.namespace !== null) {
-      counted?.remove({ uid: before.uid, namespace: before.namespace });
+    // Another object of this name was deleted. A list shows that only at its end, and until then both would count.
+    const before = facts.namespace === null ? null : counted?.findNamed({ kind, namespace: facts.namespace, name });
+    if (before && before.uid !== uid) {
+      counted?.remove(before);
       waiting.drop(before);
     }
     const problem = counted === null || facts.namespace === null

@@ -69,6 +69,11 @@ export class ObjectLimits {
     return this.#namespaces.get(namespace)?.has(uid) ?? false;
   }
 
+  /** Returns the object that was put last under the name, whether or not it counts; `null` if there is none. */
+  findNamed({ kind, namespace, name }: Pick<ObjectEntry, "kind" | "namespace" | "name">): ObjectEntry | null {
+    return this.#namespaces.get(namespace)?.findNamed(kind, name) ?? null;
+  }
+
   /** Returns why the object does not count; `null` if it does, or is unknown. */
   find({ namespace, uid }: Pick<ObjectEntry, "namespace" | "uid">): Problem | null {
     return this.#namespaces.get(namespace)?.find(uid) ?? null;
@@ -98,6 +103,8 @@ type Excess = "TooMany" | "OverBudget";
 class NamespaceObjects {
   readonly #bounds: ObjectBounds;
   readonly #entries = new Map<string, ObjectEntry>();
+  /** By kind and name. */
+  readonly #named = new Map<string, ObjectEntry>();
   readonly #counted: Record<LimitedKind, ObjectEntry[]> = {
     PodResourceAutoscaler: [],
     ScaledObject: [],
@@ -127,6 +134,10 @@ class NamespaceObjects {
     return this.#entries.has(uid);
   }
 
+  findNamed(kind: LimitedKind, name: string): ObjectEntry | null {
+    return this.#named.get(toNameKey({ kind, name })) ?? null;
+  }
+
   find(uid: string): Problem | null {
     const entry = this.#entries.get(uid);
     if (entry === undefined) return null;
@@ -141,6 +152,7 @@ class NamespaceObjects {
     if (before?.bytes === entry.bytes && compareAge(before, entry) === 0) return [];
     this.#take(entry.uid);
     this.#entries.set(entry.uid, entry);
+    this.#named.set(toNameKey(entry), entry);
     this.#bytes += entry.bytes;
     const counted = this.#counted[entry.kind];
     counted.splice(findPlace(counted, entry), 0, entry);
@@ -163,6 +175,7 @@ class NamespaceObjects {
     const entry = this.#entries.get(uid);
     if (entry === undefined) return null;
     this.#entries.delete(uid);
+    if (this.#named.get(toNameKey(entry))?.uid === uid) this.#named.delete(toNameKey(entry));
     this.#bytes -= entry.bytes;
     if (this.#surplus[entry.kind].delete(uid)) return entry;
     const counted = this.#counted[entry.kind];
@@ -225,6 +238,10 @@ class NamespaceObjects {
       "queries shorter, delete others, or ask the operator of podfit for a larger number";
     return { path, message, reason };
   }
+}
+
+function toNameKey({ kind, name }: Pick<ObjectEntry, "kind" | "name">): string {
+  return `${kind}/${name}`;
 }
 
 /** Returns why an object is kept without its spec; `null` if it is not too large. */
