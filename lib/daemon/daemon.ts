@@ -9,13 +9,13 @@ import { NO_OPERATOR_LIMITS, type OperatorLimits } from "../resources/pod_resour
 import type { Clock } from "../runtime/clock.ts";
 import { getComputeQueue, queueCalls } from "../runtime/event_loop.ts";
 import type { Log } from "../runtime/log.ts";
-import { untilAborted } from "../runtime/tasks.ts";
+import { TaskSet, untilAborted } from "../runtime/tasks.ts";
 import type { WatchUsage } from "../usage/source.ts";
 import { isPartial, type Scope } from "./cluster/facts.ts";
 import { DEFAULT_MAX_AUTOSCALERS } from "./cluster/matching.ts";
 import { createObserver, type ObserverListener } from "./cluster/observer.ts";
 import { createControllers } from "./controllers.ts";
-import { type CheckResult, FailureLog, type OnFailure } from "./health.ts";
+import { type CheckResult, FailureLog, type FailureReport, type OnFailure } from "./health.ts";
 import { createLeadership, type LeaseName } from "./leadership.ts";
 import { countRequests, type Metrics } from "./metrics/metrics.ts";
 import { DEFAULT_WRITE_RATE, requireLeadership, type WriteRate } from "./permits.ts";
@@ -177,11 +177,17 @@ export function createDaemon(options: DaemonOptions): Daemon {
       await clock.sleep(SWEEP_MS, ending).catch(() => {});
     }
   };
+  // Records are an aid: pods are resized without them too.
+  const keepRecording = async (ending: AbortSignal) => {
+    await using tasks = new TaskSet({ clock, random, onError: (_, error) => onTrouble(toRecorderFailure(error)) });
+    if (flightRecorder !== undefined) tasks.start("flight recorder", flightRecorder.run);
+    await untilAborted(ending);
+  };
   return {
     isAlive: () => parts.map((part) => part.isAlive()).find(({ ok }) => !ok) ?? { ok: true, message: "ok" },
     isReady,
     run() {
-      const others = [sweepFailures, ...(flightRecorder ? [flightRecorder.run] : [])];
+      const others = [sweepFailures, ...(flightRecorder ? [keepRecording] : [])];
       return endInTime(runTogether([observer.run, ...parts.map(({ run }) => run), ...others], signal), options);
     },
   };
@@ -196,6 +202,14 @@ function findReplicasSettings({ replicas, scope, flightRecorder, log }: DaemonOp
   }
   if (flightRecorder === undefined) return replicas;
   return { ...replicas, sinks: [...replicas.sinks ?? [], flightRecorder.replicasSink] };
+}
+
+function toRecorderFailure(error: unknown): FailureReport {
+  const what = "Flight recorder failed";
+  const topic = { what, reason: error instanceof Error ? error.name : "Unknown", subject: "flight recorder" };
+  const message = `${what}, starting it again: decisions may be missing in explain and /debug/records, and pods are ` +
+    "resized as before; this is a defect of podfit, please report it";
+  return { kind: "failure", level: "warn", message, autoscaler: null, fields: { error }, topic };
 }
 
 const SWEEP_MS = 1_000;

@@ -99,6 +99,28 @@ Deno.test("records read over HTTP replay to the same decisions, also after a res
   assertEquals(latest, lines.slice(-1));
 });
 
+Deno.test("createDaemon() goes on when the flight recorder fails, and logs it once", async () => {
+  await using run = await ClusterRun.start();
+  await run.create(POD, AUTOSCALER);
+  let starts = 0;
+  const flightRecorder: FlightRecorder = {
+    ...createFlightRecorder(run.clock),
+    run() {
+      starts++;
+      return Promise.reject(new RangeError("Array buffer allocation failed"));
+    },
+  };
+  await using podfit = run.startPodfit(WHOLE_CLUSTER, { flightRecorder });
+  await run.advance(300);
+  assert(podfit.isReady().ok && starts > 3, `${starts} starts`);
+  const resizes = podfit.requests.filter((request) => request.startsWith("PATCH") && request.includes("/resize"));
+  assert(resizes.length > 0, "pods are resized");
+  const warnings = podfit.log.filter(({ level, message }) =>
+    level === "WARN" && message.startsWith("Flight recorder failed, starting it again")
+  );
+  assertEquals(warnings.map(({ error }) => error.message), ["Array buffer allocation failed"]);
+});
+
 Deno.test("a trace that was followed has every evaluation, one after the other, and another policy goes along with it", async () => {
   await using run = await ClusterRun.start();
   const flightRecorder = createFlightRecorder(run.clock);
