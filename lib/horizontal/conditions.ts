@@ -64,6 +64,19 @@ function toUnknown(message: string): OwnCondition {
 
 export const CHECK_FAILED_MESSAGE = "ScaledObject check failed";
 
+/** Ready, Active and HPAActive while a list is stale. The text does not depend on how long. Clauses: C51, R91. */
+export function toStale(resource: string): OwnCondition {
+  return toUnknown(
+    `nothing was heard of ${resource} from the API server for minutes, and replicas are left as they are until ` +
+      "something is: podfit's log says why",
+  );
+}
+
+/** Ready of a deleted object, if its end has been tried. */
+export function isEnding(ready: Condition | undefined): boolean {
+  return ready?.reason === ENDING.reason && ready.message.startsWith(ENDING_MESSAGE);
+}
+
 export const ENDING_MESSAGE = "ScaledObject is being deleted";
 
 /** Ready while the end of an object lasts. */

@@ -27,6 +27,7 @@ import {
   ENDING_MESSAGE,
   GOT_SCALE,
   IDLE_SCALING_DISABLED,
+  isEnding,
   isFailedWrite,
   mirrorHpaActive,
   PAUSED,
@@ -45,6 +46,7 @@ import {
   toReady,
   toReadyNow,
   toRescaled,
+  toStale,
   UNPAUSED,
 } from "./conditions.ts";
 import {
@@ -153,7 +155,10 @@ export function skipWhilePaused(
 }
 
 /** Sets the condition Paused. An object can be paused while it is blocked or its spec is invalid. */
-export function setPausedCondition(before: ReplicasState, { object }: ReplicasInput): ReplicasState {
+export function setPausedCondition(
+  before: ReplicasState,
+  { object }: Pick<ReplicasInput, "object">,
+): ReplicasState {
   const Paused = nextPaused(before.conditions.Paused, object);
   const state = { ...before, conditions: { ...before.conditions, Paused } };
   return object.isPaused ? { ...state, history: null } : state;
@@ -170,6 +175,17 @@ const NEVER_PAUSED: Condition = { status: "False", reason: "", message: "" };
 
 function isDirectionPaused(object: ScaledObject | null): boolean {
   return object !== null && (object.annotations.isScaleInPaused || object.annotations.isScaleOutPaused);
+}
+
+/**
+ * Returns what the status says while the list of `resource` is stale, so that podfit does nothing. The state itself stays:
+ * podfit goes on from it. Clauses: R91.
+ */
+export function toStaleState(before: ReplicasState, resource: string, object: ScaledObjectFacts): ReplicasState {
+  const state = setPausedCondition(before, { object });
+  if (isEnding(state.conditions.Ready)) return state;
+  const Ready = toStale(resource);
+  return { ...state, conditions: { ...stopLoops(state.conditions, Ready.message), Ready } };
 }
 
 /**

@@ -210,6 +210,11 @@ export function guessResource({ kind }: Target): string {
   return `${kind.toLowerCase()}s`;
 }
 
+/** Returns the state that the status of an object describes. Clauses: M7. */
+export function seedState({ status, adoption }: ScaledObjectFacts, wallAheadMs: number): ReplicasState {
+  return adoption === null ? seedReplicasState(status, wallAheadMs) : seedAdoptedState(status);
+}
+
 /**
  * Returns the state that a status describes. Never throws; values that make no sense are ignored.
  * Clauses: R6, R53, R58, R70, R90.

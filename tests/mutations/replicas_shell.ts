@@ -353,10 +353,42 @@ export const REPLICAS_SHELL: Mutations = {
   R90: [
     {
       breaks: "writes no status while one namespace is not known",
-      in: "ReplicasSweep.#update",
-      find: "!this.#options.isKnown(facts.namespace)",
-      replace: "[...this.#options.list()].some((one) => !this.#options.isKnown(one.facts.namespace))",
+      in: "ReplicasSweep.#findReported",
+      find: "this.#options.isKnown(facts.namespace)",
+      replace: "[...this.#options.list()].every((one) => this.#options.isKnown(one.facts.namespace))",
       test: "a namespace that is not known stops the statuses of its own objects alone (R90)",
+    },
+  ],
+  R91: [
+    {
+      breaks: "stays green while a list of ScaledObjects alone is stale",
+      in: "createObserver",
+      find: "REPLICA_LISTS.find((one) => isListed(one, namespace) && !isKnown(one, namespace)) ?? findStale(namespace)",
+      replace: "findStale(namespace)",
+      test:
+        "conditions say that the list of horizontalpodautoscalers is stale, and are as before once it is fresh (R91)",
+    },
+    {
+      breaks: "stays green where it has decided nothing before the list was stale",
+      in: "ReplicasSweep.#findReported",
+      find: "if (stale === null)",
+      replace: "if (stale === null || state === null)",
+      test:
+        "a status says which list is stale, also where this podfit has decided nothing yet, until it is fresh (R91)",
+    },
+    {
+      breaks: "does not look at a status again when a list becomes stale",
+      in: "ReplicasSweep.#isSettled",
+      find: " || known.stale !== stale",
+      replace: "",
+      test: "conditions say that the list of podresourceautoscalers is stale, and are as before once it is fresh (R91)",
+    },
+    {
+      breaks: "says Ready=True while a list is stale",
+      in: "toStaleState",
+      find: ", Ready }",
+      replace: " }",
+      test: "podfit's own conditions say that a list is stale, and KEDA's stay as they are (M7, R91)",
     },
   ],
 };

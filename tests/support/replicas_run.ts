@@ -82,6 +82,13 @@ export function replicasBy(ask: AskTrigger<HttpTriggerSource>): ReplicasSettings
   return { create: createReplicasManager, clusterObjectNamespace: "podfit", ask };
 }
 
+/** A refusal of the list and the watch of that plural; `null` for all other requests. */
+export function refuseList({ method, url }: Request, plural: string): Response | null {
+  if (method !== "GET" || !new URL(url).pathname.endsWith(`/${plural}`)) return null;
+  const refusal = { kind: "Status", apiVersion: "v1", status: "Failure", code: 403, reason: "Forbidden" };
+  return Response.json({ ...refusal, message: "forbidden" }, { status: 403 });
+}
+
 /** A cluster with podfit beside it; time moves by `advance`. */
 export class ReplicasRun implements AsyncDisposable {
   readonly cluster: ClusterRun;

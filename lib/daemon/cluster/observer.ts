@@ -115,6 +115,8 @@ export interface Observer {
   readonly canReportStatus: (autoscaler: AutoscalerFacts) => boolean;
   /** Returns the stale resource that stops decisions in the namespace; `null` = none. */
   readonly findStale: (namespace: string) => string | null;
+  /** The same for decisions about replicas. */
+  readonly findStaleToScale: (namespace: string) => string | null;
   /** Calls the listener for each tracked pod, then for each change until the subscription is disposed. */
   readonly subscribe: (listener: ObserverListener) => Disposable;
   /** Watches until the signal aborts. Rejects only if a part of podfit itself fails. */
@@ -195,6 +197,7 @@ export function createObserver(
   const isListed = (resource: string, namespace: string) => freshness.isListed(resource, namespace);
   const isKnown = (resource: string, namespace: string) => freshness.isKnown(resource, namespace);
   const mayDecide = (namespace: string) => isEnoughToDecide(namespace, { cache, isKnown });
+  const findStale = (namespace: string) => findStaleResource(namespace, { cache, isKnown, isListed });
   return {
     cache,
     scaledObjects,
@@ -238,7 +241,9 @@ export function createObserver(
     isCurrent: (tracked) => cache.findTracked(tracked.pod.uid) === tracked && mayDecide(tracked.pod.namespace),
     canDecide: mayDecide,
     canReportStatus: (autoscaler) => isEnoughForStatus(autoscaler, isListed),
-    findStale: (namespace) => findStaleResource(namespace, { cache, isKnown, isListed }),
+    findStale,
+    findStaleToScale: (namespace) =>
+      REPLICA_LISTS.find((one) => isListed(one, namespace) && !isKnown(one, namespace)) ?? findStale(namespace),
     subscribe(listener) {
       listeners.add(listener);
       for (const tracked of cache.trackedPods.values()) listener.onTracked(tracked);

@@ -180,6 +180,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
     authentications,
     metrics: metrics.replicas,
     isKnown: observer.canScale,
+    findStale: observer.findStaleToScale,
   });
   const known = new Set<string>();
   const sink = combineReplicasSinks([

@@ -3,8 +3,8 @@
  * that throws is logged, and the others still run.
  */
 import { SCALER_NAMES } from "../../api/keda_activation.ts";
-import { findBlockerReason } from "../../horizontal/lifecycle.ts";
-import { type ScaledObjectStatus, toScaledObjectStatus } from "../../horizontal/status.ts";
+import { findBlockerReason, toStaleState } from "../../horizontal/lifecycle.ts";
+import { type ScaledObjectStatus, seedState, toScaledObjectStatus } from "../../horizontal/status.ts";
 import type { ReplicasInput, ReplicasOutcome, ReplicasReport, TriggerReport } from "../../model/replicas_decision.ts";
 import type { ReplicasState } from "../../model/replicas_state.ts";
 import {
@@ -171,8 +171,15 @@ interface ReplicasSweepOptions {
   readonly metrics: Pick<ReplicaMetrics, "setRegistered">;
   /** `null` = KEDA writes the statuses of authentications. */
   readonly authentications: Pick<AuthenticationUsers, "sweep" | "isIdle" | "settle"> | null;
-  /** False while the lists of the namespace are incomplete: then its statuses are not written. */
+  /** False while the lists of the namespace are incomplete: then its statuses are not written, unless one is stale. */
   readonly isKnown: (namespace: string) => boolean;
+  /** Returns the list of the namespace that has become stale: then its statuses say so. `null` = none. */
+  readonly findStale: (namespace: string) => string | null;
+}
+
+/** What the status of an object depends on. `stale`: the stale list. */
+interface CheckedSnapshot extends ScaledObjectSnapshot {
+  readonly stale: string | null;
 }
 
 /**
@@ -182,7 +189,7 @@ interface ReplicasSweepOptions {
 export class ReplicasSweep {
   readonly #options: ReplicasSweepOptions;
   /** By uid: the snapshots whose status is written, or is to be written at `dueAtMs`, monotonic ms. */
-  readonly #settled = new Map<string, ScaledObjectSnapshot & { readonly dueAtMs: number }>();
+  readonly #settled = new Map<string, CheckedSnapshot & { readonly dueAtMs: number }>();
 
   constructor(options: ReplicasSweepOptions) {
     this.#options = options;
@@ -204,13 +211,14 @@ export class ReplicasSweep {
    * writes. Never rejects. The last sweep postpones nothing.
    */
   async sweep(signal: AbortSignal, { isLast = false, waits = true }: SweepOptions = {}): Promise<void> {
-    const { writer, authentications } = this.#options;
+    const { writer, authentications, findStale } = this.#options;
     if (isLast) await Promise.all([writer.settle(), authentications?.settle()]);
     const users = new Map<string, string[]>();
     const context: SweepContext = { signal, isLast };
     const writes: Promise<void>[] = [];
     const registered = { triggers: new Map<string, number>(), objects: new Map<string, number>() };
-    await checkInTurns(this.#options.list(), this.#options.compute, (snapshot) => {
+    await checkInTurns(this.#options.list(), this.#options.compute, (listed) => {
+      const snapshot = { ...listed, stale: findStale(listed.facts.namespace) };
       countRegistered(snapshot.facts, registered);
       addUser(users, snapshot.facts);
       if (this.#isSettled(snapshot) && !isLast) return false;
@@ -224,9 +232,9 @@ export class ReplicasSweep {
   }
 
   /** Returns `null` when nothing is written now. */
-  #update(snapshot: ScaledObjectSnapshot, context: SweepContext): Promise<void> | null {
-    const { facts, state } = snapshot;
-    if (!this.#options.isKnown(facts.namespace)) return null;
+  #update(snapshot: CheckedSnapshot, context: SweepContext): Promise<void> | null {
+    const { facts, stale } = snapshot;
+    const state = this.#findReported(snapshot);
     if (state === null) return null;
     const { writer, clock } = this.#options;
     const status = toScaledObjectStatus(facts, state, computeWallAheadMs(clock));
@@ -234,7 +242,13 @@ export class ReplicasSweep {
     const object = isShared ? { ...facts, status: pickOwnStatus(facts.status) } : facts;
     const isMinor = facts.scaledObject !== null && !isPolled(facts.scaledObject);
     const writing = writer.write(
-      { object, isStale: false, isShared, status, ...(isMinor && { minorField: "lastActiveTime" }) },
+      {
+        object,
+        isStale: stale === "scaledobjects",
+        isShared,
+        status,
+        ...(isMinor && { minorField: "lastActiveTime" }),
+      },
       context,
     );
     if (writing instanceof Promise) {
@@ -246,9 +260,16 @@ export class ReplicasSweep {
     return null;
   }
 
-  #isSettled({ facts, state }: ScaledObjectSnapshot): boolean {
+  /** Returns the state that the status shows; `null` = none yet. */
+  #findReported({ facts, state, stale }: CheckedSnapshot): ReplicasState | null {
+    if (stale === null) return this.#options.isKnown(facts.namespace) ? state : null;
+    // The status may be that of another podfit, from before the list was stale.
+    return toStaleState(state ?? seedState(facts, computeWallAheadMs(this.#options.clock)), stale, facts);
+  }
+
+  #isSettled({ facts, state, stale }: CheckedSnapshot): boolean {
     const known = this.#settled.get(facts.uid);
-    if (known === undefined || known.facts !== facts || known.state !== state) return false;
+    if (known === undefined || known.facts !== facts || known.state !== state || known.stale !== stale) return false;
     return this.#options.clock.monotonic() < known.dueAtMs;
   }
 }

@@ -189,8 +189,11 @@ export const SCALED_OBJECT_CONDITION_MEANINGS = {
   },
   UnknownState: {
     in: ["Ready=Unknown", "Active=Unknown", "HPAActive=Unknown"],
-    means: "nothing is known, because the object is blocked, paused or being deleted",
-    act: "See the conditions `Ready` and `Paused`.",
+    means:
+      "nothing is known, because the object is blocked, paused or being deleted, or podfit has had no news of a list from the " +
+      "API server for 5 minutes",
+    act:
+      "See the conditions `Ready` and `Paused`. If the message names a list, podfit's log says why it cannot be read.",
     alert: "no",
   },
   ScalerActive: {

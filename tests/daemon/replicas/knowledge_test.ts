@@ -2,8 +2,16 @@
 import { assert, assertEquals } from "#assert";
 import { autoscaler, deployment } from "../../e2e/support/workloads.ts";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
+import type { Json } from "../../support/api_objects.ts";
 import { ClusterRun } from "../../support/cluster_run.ts";
-import { CPU_50, replicasBy, ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
+import {
+  CPU_50,
+  refuseList,
+  replicasBy,
+  ReplicasRun,
+  scaledObject,
+  workloadTrigger,
+} from "../../support/replicas_run.ts";
 
 const NOBODY = () => Promise.resolve({ kind: "failed", message: "nobody is there", isEmpty: false } as const);
 
@@ -54,6 +62,44 @@ Deno.test("a scale that podfit watches is asked for at the start, after each wri
   await run.advance(30);
   assertEquals(run.writes.length, 2);
 });
+
+for (const list of ["podresourceautoscalers", "horizontalpodautoscalers", "scaledobjects"]) {
+  Deno.test(`conditions say that the list of ${list} is stale, and are as before once it is fresh (R91)`, async () => {
+    let isRefused = false;
+    await using run = await ReplicasRun.start([
+      deployment("web", { containers: [{ requests: { cpu: "100m" } }], replicas: 2 }),
+      deployment("jobs", { containers: [{ requests: { cpu: "100m" } }], replicas: 2 }),
+      scaledObject("web", [workloadTrigger("app=jobs")], { spec: { minReplicaCount: 1, maxReplicaCount: 9 } }),
+    ], { answer: (request) => isRefused ? refuseList(request, list) : null });
+    await run.advance(120);
+    const readConditions = async () => (await run.cluster.get("scaledobjects/web")).status.conditions;
+    const before = await readConditions();
+    isRefused = true;
+    run.cluster.cluster.api.faults.closeWatches(new RegExp(`/${list}$`));
+    await run.advance(240);
+    assertEquals(await readConditions(), before, "not stale yet");
+    await run.cluster.patch("deployments/jobs", { spec: { replicas: 8 } });
+    await run.advance(20);
+    await run.cluster.patch("deployments/jobs", { spec: { replicas: 2 } });
+    for (let minute = 0; minute < 10; minute++) await run.advance(60);
+    const message = `nothing was heard of ${list} from the API server for minutes, and replicas are left as they are ` +
+      "until something is: podfit's log says why";
+    const unknown = { status: "Unknown", reason: "UnknownState", message };
+    assertEquals(await readConditions(), [
+      { type: "Ready", ...unknown },
+      { type: "Active", ...unknown },
+      ...before.filter(({ type }: Json) => type === "Fallback" || type === "Paused"),
+      { type: "HPAActive", ...unknown },
+    ]);
+    isRefused = false;
+    await run.advance(120);
+    assertEquals([await run.condition("web", "Ready"), await run.condition("web", "Active")], [
+      "True ScaledObjectReady",
+      "True ScalerActive",
+    ]);
+    assertEquals(await run.condition("web", "HPAActive"), "True HPAActive");
+  });
+}
 
 async function readReplicas(run: ClusterRun): Promise<number> {
   return (await run.get("deployments/web")).spec.replicas;

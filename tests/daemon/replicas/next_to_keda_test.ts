@@ -10,6 +10,7 @@ import { deployment } from "../../e2e/support/workloads.ts";
 import {
   kafkaMetric,
   kedasHpa,
+  refuseList,
   ReplicasRun,
   type ReplicasRunOptions,
   scaledObject,
@@ -246,6 +247,35 @@ Deno.test("podfit writes its own conditions and leaves KEDA's as they are (M7)",
   assertEquals([status.lastActiveTime, status.externalMetricNames], ["2026-01-01T00:00:00Z", ["s0-kafka-orders"]]);
   assertEquals(Object.keys(status).sort(), ["conditions", "externalMetricNames", "lastActiveTime"]);
   assertEquals(metadata.finalizers, undefined);
+});
+
+Deno.test("podfit's own conditions say that a list is stale, and KEDA's stay as they are (M7, R91)", async () => {
+  const keda = new Keda();
+  let isRefused = false;
+  await using run = await start(keda, {
+    answer: (request) => (isRefused ? refuseList(request, "horizontalpodautoscalers") : null) ?? keda.answer(request),
+  });
+  const kedas = [
+    { type: "Ready", status: "True", reason: "ScaledObjectReady", message: "by KEDA" },
+    { type: "Active", status: "True", reason: "ScalerActive", message: "by KEDA" },
+    { type: "Fallback", status: "True", reason: "FallbackExists", message: "by KEDA" },
+  ];
+  await setStatus(run, { conditions: kedas });
+  await adopt(run);
+  await run.advance(60);
+  const own = () =>
+    Promise.all(["PodfitScaling", "PodfitActive", "PodfitFallback"].map((one) => run.condition("web", one)));
+  const before = await own();
+  assertEquals(before, ["True Scaling", "True ScalerActive", "True FallbackExists"]);
+  isRefused = true;
+  run.cluster.cluster.api.faults.closeWatches(/\/horizontalpodautoscalers$/);
+  for (let minute = 0; minute < 6; minute++) await run.advance(60);
+  assertEquals(await own(), ["Unknown UnknownState", "Unknown UnknownState", "True FallbackExists"]);
+  const { status } = await run.cluster.get("scaledobjects/web");
+  assertEquals(status.conditions.slice(0, 3), kedas);
+  isRefused = false;
+  await run.advance(120);
+  assertEquals(await own(), before);
 });
 
 Deno.test("conditions that another writer drops are written again (M7)", async () => {

@@ -3,7 +3,7 @@
  * Clauses: R90, R93.
  */
 import { assertEquals } from "#assert";
-import { seedReplicasState, toScaledObjectStatus } from "../../../../lib/horizontal/status.ts";
+import { type ScaledObjectStatus, seedReplicasState, toScaledObjectStatus } from "../../../../lib/horizontal/status.ts";
 import { ReplicasSweep, type ScaledObjectSnapshot } from "../../../../lib/daemon/replicas/reports.ts";
 import { getComputeQueue } from "../../../../lib/runtime/event_loop.ts";
 import { VirtualClock } from "../../../support/virtual_clock.ts";
@@ -28,6 +28,8 @@ class Desk {
   minorField: string | undefined;
   readonly clock = new VirtualClock();
   unknown: readonly string[] = [];
+  stale: string | null = null;
+  last: ScaledObjectStatus | null = null;
   list: readonly ScaledObjectSnapshot[] = [];
   readonly sweep = new ReplicasSweep({
     clock: this.clock,
@@ -36,12 +38,14 @@ class Desk {
     writer: {
       write: ({ object, status, minorField }) => {
         this.minorField = minorField;
+        this.last = status;
+        this.written.push(object.name);
+        if (this.stale !== null) return this.answer;
         const one = this.list.find(({ facts }) => facts.uid === object.uid);
         const expected = one?.state === undefined || one.state === null
           ? null
           : toScaledObjectStatus(one.facts, one.state);
         assertEquals(status, expected);
-        this.written.push(object.name);
         return this.answer;
       },
       getDueAtMs: () => this.dueAtMs,
@@ -52,6 +56,7 @@ class Desk {
     authentications: null,
     metrics: { setRegistered: (registered) => void this.registered.push(registered) },
     isKnown: (namespace) => !this.unknown.includes(namespace),
+    findStale: () => this.stale,
   });
 
   async look(): Promise<readonly string[]> {
@@ -120,6 +125,25 @@ Deno.test("a namespace that is not known stops the statuses of its own objects a
   assertEquals(await desk.look(), ["web"]);
   desk.unknown = [];
   assertEquals(await desk.look(), ["cart"]);
+});
+
+Deno.test("a status says which list is stale, also where this podfit has decided nothing yet, until it is fresh (R91)", async () => {
+  const desk = new Desk();
+  const { facts } = seen("web", false);
+  const ready = { type: "Ready", status: "True", reason: "ScaledObjectReady", message: "by the podfit before" };
+  desk.list = [{ facts: { ...facts, status: { conditions: [ready], originalReplicaCount: 3 } }, state: null }];
+  desk.unknown = ["shop"];
+  assertEquals(await desk.look(), [], "no list has come yet");
+  desk.stale = "pods";
+  assertEquals([await desk.look(), await desk.look()], [["web"], []]);
+  const told = desk.last?.conditions.map(({ type, status }) => `${type} ${status}`);
+  assertEquals(told, ["Ready Unknown", "Active Unknown", "Fallback False", "Paused False", "HPAActive Unknown"]);
+  assertEquals(desk.last?.originalReplicaCount, 3);
+  desk.stale = "horizontalpodautoscalers";
+  assertEquals(await desk.look(), ["web"]);
+  desk.list = [seen("web")];
+  [desk.stale, desk.unknown] = [null, []];
+  assertEquals(await desk.look(), ["web"]);
 });
 
 Deno.test("the last sweep looks at every object once more (R90)", async () => {
