@@ -277,6 +277,21 @@ export const REPLICAS_SHELL: Mutations = {
       test: "an object whose replicas may not be restored is let go at once, and where that may pass after 5 min (R57)",
     },
     {
+      breaks: "keeps a deleted object for as long as a list is stale",
+      in: "ScaledObjectController.run",
+      find: "isDeleting || canScale(namespace)",
+      replace: "canScale(namespace)",
+      test:
+        "an object that is deleted while the list of horizontalpodautoscalers is stale waits 5 min for it, and is let go (R57)",
+    },
+    {
+      breaks: "gives up a deleted object before the first lists have come",
+      in: "ScaledObjectController.#restore",
+      find: "!(isTimedOut() && isLeading())",
+      replace: "!isLeading()",
+      test: "a podfit whose first lists have not come yet keeps a deleted object, for 5 min (R57)",
+    },
+    {
       breaks: "lets an object go without a word",
       in: "ScaledObjectController.#restore",
       find:

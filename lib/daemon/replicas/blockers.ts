@@ -137,6 +137,23 @@ function isSameTarget({ target }: HpaFacts, object: ScaledObject): boolean {
   return target.group === own.group && target.kind === own.kind && target.name === own.name;
 }
 
+/** Returns the object if the replicas from before podfit are put back at its end, also where it is invalid now. */
+export function findRestored({ scaledObject, restoring }: ScaledObjectFacts): ScaledObject | null {
+  const object = scaledObject ?? restoring;
+  return object?.restoresReplicas === true ? object : null;
+}
+
+/**
+ * Returns why the replicas of a deleted object are not restored; `null` = they are, or need not be: another autoscaler of the
+ * target, or a target that is gone, needs no replicas from podfit.
+ */
+export function findRefusal(checked: BlockerCheckResult | null): string | null {
+  if (checked?.kind !== "blocked") return null;
+  const { blocker } = checked;
+  const isRefused = blocker.kind === "selector" || (blocker.kind === "check" && blocker.reason === "Rights");
+  return isRefused ? blocker.message : null;
+}
+
 /** The blocker ends when the authentication appears. Clauses: R16. */
 function findMissingAuthentication(object: ScaledObject, objects: ScaledObjectCache): Blocker | null {
   const { namespace } = object;

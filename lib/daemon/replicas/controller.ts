@@ -17,7 +17,7 @@ import { toTransferredNotice } from "../../horizontal/events.ts";
 import { needsTemplate } from "../../horizontal/initial_requests.ts";
 import { type PodRates, SCALING_LOOP_MS } from "../../horizontal/pod_metrics.ts";
 import { needsMetrics } from "../../horizontal/scaling_loop.ts";
-import { seedAdoptedState, seedReplicasState } from "../../horizontal/status.ts";
+import { seedState } from "../../horizontal/status.ts";
 import type { PodFacts } from "../../model/pod.ts";
 import type {
   Blocker,
@@ -51,6 +51,8 @@ import {
   checkBlockers,
   type CheckBlockersContext,
   findCurrentConflict,
+  findRefusal,
+  findRestored,
   toTriggerFailed,
   type UnblockedResult,
 } from "./blockers.ts";
@@ -83,8 +85,10 @@ export interface ControllerParts extends CheckBlockersContext {
   readonly onUnrestored: (facts: ScaledObjectFacts, cause: string) => void;
   /** Asked right before each write. */
   readonly isLeading: () => boolean;
-  /** False while the lists of the namespace are incomplete: then nothing is done. */
+  /** False while the lists of the namespace are incomplete: then nothing is done, and only the end of an object goes on. */
   readonly canScale: (namespace: string) => boolean;
+  /** Returns the stale list for which `canScale` is false; `null` = none, or a list has never come. */
+  readonly findStale: (namespace: string) => string | null;
 }
 
 interface ScaledObjectControllerOptions {
@@ -171,9 +175,7 @@ export class ScaledObjectController {
     this.#reader = reader;
     this.#facts = facts;
     this.#watched = facts;
-    this.#replicasState = facts.adoption === null
-      ? seedReplicasState(facts.status, computeWallAheadMs(parts.clock))
-      : seedAdoptedState(facts.status);
+    this.#replicasState = seedState(facts, computeWallAheadMs(parts.clock));
     this.#earlyCheck = new EarlyScalingCheck({
       clock: parts.clock,
       computeUsage: parts.computeUsage,
@@ -253,7 +255,8 @@ export class ScaledObjectController {
     this.#pause = pause;
     while (!signal.aborted && this.#phase.kind !== "Ended") {
       const now = clock.steady();
-      const dueAt = canScale(this.#facts.namespace) ? this.#getDueAt(now) : now + UNKNOWN_RETRY_MS;
+      const { namespace, isDeleting } = this.#facts;
+      const dueAt = isDeleting || canScale(namespace) ? this.#getDueAt(now) : now + UNKNOWN_RETRY_MS;
       const nextAt = Math.min(dueAt, this.#earlyCheck.dueAt);
       if (nextAt > now) await pause.until(clock.monotonic() + nextAt - now);
       else if (dueAt <= now) await this.#reconcile(signal);
@@ -509,7 +512,7 @@ export class ScaledObjectController {
    * set other replicas within these seconds: a write that never arrived looks the same.
    */
   async #end(signal: AbortSignal): Promise<void> {
-    const { clock, dryRun, setFinalizer } = this.#parts;
+    const { clock, dryRun, setFinalizer, canScale } = this.#parts;
     const facts = this.#facts;
     this.#parts.deactivations.leave(facts);
     if (facts.adoption !== null) return this.#pods[Symbol.dispose]();
@@ -517,7 +520,9 @@ export class ScaledObjectController {
       ? this.#phase
       : { kind: "Ending", startedMs: clock.monotonic(), isRestored: false } as const;
     this.#enter(ending);
-    if (!ending.isRestored && !await this.#restore(facts, ending.startedMs, signal)) return this.#retry();
+    if (!ending.isRestored && !await this.#restore(facts, ending.startedMs, signal)) {
+      return this.#retry(canScale(facts.namespace) ? RETRY_MS : UNKNOWN_RETRY_MS);
+    }
     this.#enter({ ...ending, isRestored: true });
     this.#pods[Symbol.dispose]();
     if (dryRun || !facts.finalizers.includes(FINALIZER)) return;
@@ -526,18 +531,21 @@ export class ScaledObjectController {
 
   /** Returns whether the replicas are restored, or cannot be. */
   async #restore(facts: ScaledObjectFacts, startedMs: number, signal: AbortSignal): Promise<boolean> {
-    const { clock, dryRun, onUnrestored } = this.#parts;
+    const { clock, dryRun, onUnrestored, isLeading, canScale } = this.#parts;
     const isTimedOut = () => clock.monotonic() - startedMs >= MAX_RESTORE_MS;
     // Without the finalizer they were restored before: the deletion waits for another finalizer, and podfit has started again.
     const isOurs = facts.finalizers.includes(FINALIZER);
     const isRestoring = isOurs && !dryRun && this.#replicasState.originalReplicas !== null;
     const object = isRestoring ? findRestored(facts) : null;
-    const checked = object === null ? null : await this.#checkBlockers(signal);
+    const isUnknown = object !== null && !canScale(facts.namespace);
+    if (isUnknown && !(isTimedOut() && isLeading())) return false;
+    const checked = object === null || isUnknown ? null : await this.#checkBlockers(signal);
     const isUnread = checked?.kind === "blocked" && checked.blocker.kind === "scale";
     if (isUnread && (signal.aborted || !isTimedOut())) return false;
     const scale = checked?.kind === "clear" ? checked.scale : null;
     const { write } = this.#decide({ kind: "deleted", scale }, { now: clock.steady() });
-    const refusal = isUnread ? "the target's scale cannot be read" : findRefusal(checked);
+    const unread = isUnknown ? this.#findUnreadList() : isUnread ? "the target's scale cannot be read" : null;
+    const refusal = unread ?? findRefusal(checked);
     if (refusal !== null) {
       onUnrestored(facts, refusal);
       return true;
@@ -549,12 +557,17 @@ export class ScaledObjectController {
     return true;
   }
 
+  #findUnreadList(): string {
+    const list = this.#parts.findStale(this.#facts.namespace);
+    return list === null ? "a list that podfit needs was never read" : `the list of ${list} cannot be read`;
+  }
+
   #enter(state: ControllerPhase): void {
     if (this.#phase.kind !== "Ended") this.#phase = state;
   }
 
-  #retry(): void {
-    if (this.#reconcileAt > -Infinity) this.#reconcileAt = this.#parts.clock.steady() + RETRY_MS;
+  #retry(waitMs = RETRY_MS): void {
+    if (this.#reconcileAt > -Infinity) this.#reconcileAt = this.#parts.clock.steady() + waitMs;
   }
 
   #hasUnseenChange(): boolean {
@@ -570,20 +583,6 @@ function withProblems(
   { scaledObject, restoring, problems }: ScaledObjectFacts,
 ): ScaledObjectFacts {
   return { ...watched, scaledObject, restoring, problems };
-}
-
-/** Returns the object if the replicas from before podfit are put back at its end, also where it is invalid now. */
-function findRestored({ scaledObject, restoring }: ScaledObjectFacts): ScaledObject | null {
-  const object = scaledObject ?? restoring;
-  return object?.restoresReplicas === true ? object : null;
-}
-
-/** Another autoscaler of the target, or a target that is gone, needs no replicas from podfit. */
-function findRefusal(checked: BlockerCheckResult | null): string | null {
-  if (checked?.kind !== "blocked") return null;
-  const { blocker } = checked;
-  const isRefused = blocker.kind === "selector" || (blocker.kind === "check" && blocker.reason === "Rights");
-  return isRefused ? blocker.message : null;
 }
 
 function hasOriginalReplicas({ status }: ScaledObjectFacts): boolean {

@@ -257,6 +257,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
       ),
     isLeading: options.isLeading,
     canScale: observer.canScale,
+    findStale: observer.findStaleToScale,
   };
   const countPods = createCountPods(sets);
   const isNodeAddress = createIsNodeAddress(observer.nodes, clock);

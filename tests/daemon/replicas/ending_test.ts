@@ -7,25 +7,33 @@ import { assertEquals } from "#assert";
 import { deployment } from "../../e2e/support/workloads.ts";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
 import { FINALIZER } from "../../../lib/model/scaled_object.ts";
-import type { PodfitRun } from "../../support/cluster_run.ts";
-import { hpa, replicasBy, ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
+import type { PodfitOptions, PodfitRun } from "../../support/cluster_run.ts";
+import {
+  hpa,
+  refuseList,
+  replicasBy,
+  ReplicasRun,
+  type ReplicasRunOptions,
+  scaledObject,
+  workloadTrigger,
+} from "../../support/replicas_run.ts";
 
 /** Replicas were 3 and are 5 now. */
-async function start(): Promise<ReplicasRun> {
+async function start(options: ReplicasRunOptions = {}): Promise<ReplicasRun> {
   const run = await ReplicasRun.start([
     deployment("web", { containers: [{ requests: { cpu: "100m" } }], replicas: 3 }),
     scaledObject("web", [workloadTrigger("app=none")], {
       spec: { minReplicaCount: 5, advanced: { restoreToOriginalReplicaCount: true } },
     }),
-  ]);
+  ], options);
   await run.advance(20);
   assertEquals([await run.replicas(), run.writes.length], [5, 1]);
   return run;
 }
 
-function startAnother({ cluster }: ReplicasRun): PodfitRun {
+function startAnother({ cluster }: ReplicasRun, options: PodfitOptions = {}): PodfitRun {
   const ask = () => Promise.reject(new Error("asked"));
-  return cluster.startPodfit(WHOLE_CLUSTER, { replicas: replicasBy(ask) });
+  return cluster.startPodfit(WHOLE_CLUSTER, { ...options, replicas: replicasBy(ask) });
 }
 
 function countWrites({ requests }: PodfitRun): number {
@@ -104,6 +112,95 @@ Deno.test("replicas that are not put back as podfit may not read them are said, 
     const said = run.podfit.log.filter(({ message }) => String(message).startsWith("Cannot restore replicas"));
     assertEquals([what, await isGone(run), said.length], [what, true, what === "an HPA" ? 0 : 1]);
   }
+});
+
+function listUnrestored({ log }: PodfitRun): readonly string[] {
+  return log.filter(({ message }) => String(message).startsWith("Cannot restore replicas"))
+    .map(({ level, error }) => `${level} ${error.message}`);
+}
+
+/** A run in which one list is stale. `heal` makes it fresh again. */
+async function startStale(list: string, options: ReplicasRunOptions = {}) {
+  let isRefused = false;
+  const run = await start({ ...options, answer: (request) => isRefused ? refuseList(request, list) : null });
+  isRefused = true;
+  run.cluster.cluster.api.faults.closeWatches(new RegExp(`/${list}$`));
+  for (let minute = 0; minute < 6; minute++) await run.advance(60);
+  return { run, heal: () => void (isRefused = false) };
+}
+
+for (const list of ["triggerauthentications", "horizontalpodautoscalers", "podresourceautoscalers"]) {
+  Deno.test(`an object that is deleted while the list of ${list} is stale waits 5 min for it, and is let go (R57)`, async () => {
+    const { run } = await startStale(list);
+    await using _run = run;
+    await run.cluster.delete("scaledobjects/web");
+    await run.advance(298);
+    assertEquals([await isGone(run), await run.condition("web", "Ready")], [false, "Unknown UnknownState"]);
+    await run.advance(5);
+    assertEquals([await isGone(run), await run.replicas(), run.writes.length], [true, 5, 1]);
+    assertEquals(listUnrestored(run.podfit), [
+      `ERROR the list of ${list} cannot be read; set them by hand`,
+    ]);
+    assertEquals((await run.cluster.events("web")).filter((one) => one === "ScaledObjectDeleted").length, 1);
+  });
+}
+
+Deno.test("an object that is deleted while a list is stale is restored once the list is fresh (R57)", async () => {
+  const { run, heal } = await startStale("horizontalpodautoscalers");
+  await using _run = run;
+  await run.cluster.delete("scaledobjects/web");
+  await run.advance(200);
+  assertEquals(await isGone(run), false);
+  heal();
+  await run.advance(120);
+  assertEquals([await isGone(run), await run.replicas(), listUnrestored(run.podfit)], [true, 3, []]);
+});
+
+Deno.test("a podfit whose first lists have not come yet keeps a deleted object, for 5 min (R57)", async () => {
+  for (const waited of [200, 310]) {
+    await using run = await start();
+    await run.podfit[Symbol.asyncDispose]();
+    await run.cluster.delete("scaledobjects/web");
+    let isRefused = true;
+    await using next = startAnother(run, {
+      answer: (request) => isRefused ? refuseList(request, "podresourceautoscalers") : null,
+    });
+    await run.advance(waited);
+    assertEquals(await isGone(run), waited > 300);
+    isRefused = false;
+    await run.advance(120);
+    assertEquals([await isGone(run), await run.replicas()], [true, waited > 300 ? 5 : 3]);
+    const cause = "ERROR a list that podfit needs was never read; set them by hand";
+    assertEquals(listUnrestored(next), waited > 300 ? [cause] : []);
+  }
+});
+
+Deno.test("an object that restores nothing does not wait for lists at its end (R57)", async () => {
+  const { run } = await startStale("horizontalpodautoscalers");
+  await using _run = run;
+  const object = scaledObject("other", [workloadTrigger("app=none")], { target: "other" });
+  await run.cluster.create({ ...object, metadata: { ...object.metadata, finalizers: [FINALIZER] } });
+  await run.advance(5);
+  await run.cluster.delete("scaledobjects/other");
+  await run.advance(5);
+  assertEquals(await run.cluster.find("scaledobjects/other"), null);
+});
+
+Deno.test("a podfit that has lost the lead meanwhile neither gives up a deleted object nor says so (R57, C55)", async () => {
+  const { run } = await startStale("horizontalpodautoscalers", { identity: "a" });
+  await using _run = run;
+  const other = "example.com/other";
+  await run.cluster.patch("scaledobjects/web", { metadata: { finalizers: [FINALIZER, other] } });
+  await run.cluster.delete("scaledobjects/web");
+  await run.advance(120);
+  run.podfit.process.pause();
+  await using next = startAnother(run, { identity: "b" });
+  for (let minute = 0; minute < 6; minute++) await run.advance(60);
+  const { metadata } = await run.cluster.get("scaledobjects/web");
+  assertEquals([metadata.finalizers, await run.replicas(), countWrites(next)], [[other], 3, 1]);
+  run.podfit.process.resume();
+  await run.advance(60);
+  assertEquals([listUnrestored(run.podfit), await run.replicas()], [[], 3]);
 });
 
 Deno.test("an object that restores nothing does not wait for its target at its end (R57)", async () => {
