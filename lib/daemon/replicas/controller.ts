@@ -531,14 +531,14 @@ export class ScaledObjectController {
 
   /** Returns whether the replicas are restored, or cannot be. */
   async #restore(facts: ScaledObjectFacts, startedMs: number, signal: AbortSignal): Promise<boolean> {
-    const { clock, dryRun, onUnrestored, isLeading, canScale } = this.#parts;
+    const { clock, dryRun, onUnrestored, canScale } = this.#parts;
     const isTimedOut = () => clock.monotonic() - startedMs >= MAX_RESTORE_MS;
     // Without the finalizer they were restored before: the deletion waits for another finalizer, and podfit has started again.
     const isOurs = facts.finalizers.includes(FINALIZER);
     const isRestoring = isOurs && !dryRun && this.#replicasState.originalReplicas !== null;
     const object = isRestoring ? findRestored(facts) : null;
     const isUnknown = object !== null && !canScale(facts.namespace);
-    if (isUnknown && !(isTimedOut() && isLeading())) return false;
+    if (isUnknown && (signal.aborted || !isTimedOut())) return false;
     const checked = object === null || isUnknown ? null : await this.#checkBlockers(signal);
     const isUnread = checked?.kind === "blocked" && checked.blocker.kind === "scale";
     if (isUnread && (signal.aborted || !isTimedOut())) return false;

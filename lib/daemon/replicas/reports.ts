@@ -217,8 +217,12 @@ export class ReplicasSweep {
     const context: SweepContext = { signal, isLast };
     const writes: Promise<void>[] = [];
     const registered = { triggers: new Map<string, number>(), objects: new Map<string, number>() };
+    const staleLists = new Map<string, string | null>();
     await checkInTurns(this.#options.list(), this.#options.compute, (listed) => {
-      const snapshot = { ...listed, stale: findStale(listed.facts.namespace) };
+      const { namespace } = listed.facts;
+      let stale = staleLists.get(namespace);
+      if (stale === undefined) staleLists.set(namespace, stale = findStale(namespace));
+      const snapshot = { ...listed, stale };
       countRegistered(snapshot.facts, registered);
       addUser(users, snapshot.facts);
       if (this.#isSettled(snapshot) && !isLast) return false;
