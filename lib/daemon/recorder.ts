@@ -83,7 +83,7 @@ export function createFlightRecorder(clock: Pick<Clock, "steady" | "monotonic" |
     notify({ kind: "pod", namespace, name }, () => toPodLine({ record, count: 1, since: now }));
   };
 
-  /** Most are only counted. A reader, or somebody who watches the pod, gets the record that was not made. */
+  /** Most are only counted. A reader, or a client that watches the pod, gets the record that was not made. */
   function onQuiet({ verdict }: QuietEvaluation): void {
     const { pod: { namespace, name, uid } } = verdict;
     let lazy = lazyRecords.get(verdict);

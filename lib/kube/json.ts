@@ -2,7 +2,7 @@
  * How is a large JSON text parsed without a long block of the event loop? In pieces: JSON.parse gets at most 64 KiB at a
  * time, and the work between two pieces can wait for a turn of the event loop.
  *
- * The API server accepts objects of 1.5 MiB, and whoever may write one decides when podfit parses it. So the bound acts
+ * The API server accepts objects of 1.5 MiB, and each author of one decides when podfit parses it. So the bound acts
  * before the parse. The result is complete, so that no object is lost and none looks smaller than it is.
  */
 import type { LoopSlice } from "../runtime/event_loop.ts";

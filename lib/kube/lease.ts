@@ -216,7 +216,7 @@ function toSpec({ holder, durationMs, now }: Hold): NonNullable<Lease["spec"]> {
   };
 }
 
-/** Returns 0 for what is no whole number, or is below 0. */
+/** Returns 0 for what is not a whole number, or is below 0. */
 function toCount(value: unknown): number {
   return Number.isSafeInteger(value) ? Math.max(0, Number(value)) : 0;
 }

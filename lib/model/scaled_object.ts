@@ -97,7 +97,7 @@ export interface Adoption {
   readonly triggersHash: string;
   /** `null` = the object has no record that can be used. */
   readonly record: AdoptionRecord | null;
-  /** Why the annotation is no record; `null` = it is one, or there is none. */
+  /** Why the annotation cannot be read as a record; `null` = it is one, or there is none. */
   readonly problem: string | null;
   /** A trigger is measured by KEDA, and nothing says what KEDA asks for it. */
   readonly lacksRecord: boolean;

@@ -17,7 +17,7 @@ export interface Run<R> {
   readonly since: number;
 }
 
-/** The newest record of a run, which is made when somebody reads it. */
+/** The newest record of a run, which is made when it is read. */
 export interface LazyRecord<R> {
   /** What later records are compared with. */
   readonly sketch: R;

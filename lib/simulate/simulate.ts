@@ -28,7 +28,7 @@ export interface SimulateOptions {
   readonly seconds: number;
   /** The seconds of one figure of the series; without it there is no series. */
   readonly stepSeconds?: number;
-  /** Hears of each call of the fold. */
+  /** Is called for each call of the fold. */
   readonly onEvaluation?: (evaluation: PodEvaluation) => void;
 }
 

@@ -279,7 +279,7 @@ class Unreachable extends Error {
 /**
  * Returns one of a few fixed sentences: the original text may contain a URL or a header. Whether a port is open, filtered
  * or not there is the same sentence, unless the operator has allowed the host: otherwise triggers would scan networks
- * that their author cannot reach. What a certificate lacks is no secret, because such a server also answers with
+ * that their author cannot reach. What a certificate lacks is not a secret, because such a server also answers with
  * unsafeSsl. Never throws.
  */
 export function describeFailure(error: unknown): string {

@@ -144,7 +144,7 @@ const EMBEDDINGS = [
   { range: getRange("2002::/16"), at: 2 },
 ];
 
-/** Servers that somebody has named: a host, all names below a suffix, or addresses; of one port or of all. */
+/** Servers that were named: a host, all names below a suffix, or addresses; of one port or of all. */
 export type HostRule = HostName & { readonly port: number | null };
 
 type HostName =

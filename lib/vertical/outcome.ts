@@ -377,7 +377,7 @@ function isRevertDue(it: ContainerCase, status: StuckResize, heldBack: readonly 
   const { revertedAt, refusals } = containerState;
   if (listAllRefusals(refusals).some((refusal) => isHoldingRevert(refusal, now))) return false;
   if (revertedAt !== null && now - revertedAt < autoscaler.cooldownMs) return false;
-  // With a resize of somebody else, the pod would be blocked as before.
+  // With a resize of another client, the pod would be blocked as before.
   const isFreed = heldBack.some((name) => name !== container.name) && isEachWaitingOwn(pod);
   if (status.kind === "deferred" && isFreed) return true;
   return isResizeTimedOut(it, status);

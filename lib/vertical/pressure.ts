@@ -85,7 +85,7 @@ export function clearHeldCounts(before: Shortage): Shortage {
 const NEAR_LIMIT_PERCENT = 95;
 
 /**
- * A container that waits for memory is at its limit from here on, percent: the kubelet may be told to let it wait from
+ * A container that waits for memory is at its limit from here on, percent: the kubelet may be configured to let it wait from
  * 80 % (memoryThrottlingFactor). One that uses less waits for another reason, such as a node without memory.
  */
 const STALLED_NEAR_PERCENT = 75;

@@ -168,7 +168,7 @@ function refuseUsersPause(object: SeenObject, pauses: readonly string[]): void {
   throw new StartError(`it is paused already by the annotation ${found}; remove that annotation first`);
 }
 
-/** `paused: "false"` is no pause. A number of paused replicas always is. */
+/** `paused: "false"` does not pause. A number of paused replicas always does. */
 function isOn({ annotations }: SeenObject, key: string): boolean {
   return Object.hasOwn(annotations, key) &&
     (key === PAUSED_REPLICAS || parseGoBoolean(String(annotations[key])) !== false);

@@ -189,7 +189,7 @@ const MAX_LINES = 50_000;
 /** The newest line of each object. */
 export interface LatestRecords {
   readonly lines: readonly RecordLine[];
-  /** Why lines are missing: a source did not answer, or some of its lines are no records. */
+  /** Why lines are missing: a source did not answer, or some of its lines are not records. */
   readonly warnings: readonly string[];
 }
 

@@ -52,7 +52,7 @@ export async function openWorld(world: WorldOptions): Promise<World> {
   await using building = new AsyncDisposableStack();
   const options: ClusterOptions = { clock, seed: "demo", nodes: [scene.node] };
   const comparison = building.use(await startCluster(options));
-  // Records are kept only where somebody can read them.
+  // Records are kept only where a client can read them.
   const flightRecorder = toWallTime === null ? null : createFlightRecorder(clock);
   const proxy = flightRecorder === null ? {} : { createProxy: createRecordsProxy(flightRecorder) };
   const cluster = building.use(await startCluster({ ...options, ...proxy }));

@@ -80,7 +80,7 @@ interface LoadLimits {
 
 const NO_LOAD: SampleLoad = { cpuMillicores: 0, memoryBytes: 0 };
 
-/** Returns the load that is asked for. Throws a StartError for what is no quantity, or above the maximum. */
+/** Returns the load that is asked for. Throws a StartError for what is not a quantity, or above the maximum. */
 export function parseLoad({ cpu, memory }: LoadTexts, { max, prefix = "", before = NO_LOAD }: LoadLimits): SampleLoad {
   const at = (name: string, text: string): FlagValue => ({ name: `${prefix}${name}`, text });
   return {

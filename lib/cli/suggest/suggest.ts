@@ -66,7 +66,7 @@ async function watchCluster(options: SuggestOptions): Promise<readonly ObservedW
       onFound: (count) => progress.show(`Listing pods, ${formatCount(count, "workload")} so far`),
     })
     : fetchWorkload(server, { ...workload, namespace }, ending.signal).then((one) => [one]);
-  // A cluster that does not answer is no fault of podfit: one line, and no stack.
+  // A cluster that does not answer is not a fault of podfit: one line, and no stack.
   const found = await fetched.catch((error: unknown) => {
     throw error instanceof StartError ? error : toStartError(error);
   });

@@ -59,7 +59,7 @@ function print({ rows, warnings }: TopList, options: PrintOptions): boolean {
   return true;
 }
 
-/** Goes to stderr, as it is no row. */
+/** Goes to stderr, because it is not a row. */
 const NO_ROWS = "podfit tracks nothing there, or nothing that --filter and --selector let through";
 
 function toTableOptions({ format, hasHeaders, isEveryNamespace }: PrintOptions): TableOptions {

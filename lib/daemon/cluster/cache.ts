@@ -509,9 +509,9 @@ const VISITS_PER_SLICE = 2_000;
 
 /** A resize that the API server has accepted. */
 interface ExpectedResize {
-  /** Of the pod that was resized. */
+  /** That the pod had before the resize. */
   readonly resourceVersion: string;
-  /** Of the pod in the answer. */
+  /** That the pod has in the answer. */
   readonly generation: number;
   /** When the answer came, monotonic ms. */
   readonly atMs: number;

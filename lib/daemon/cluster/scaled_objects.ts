@@ -215,7 +215,7 @@ function withChangedGeneration(before: ScaledObjectFacts, seen: ScaledObjectFact
     scaledObject: seen.scaledObject && { ...seen.scaledObject, generation },
   });
   const same = toGeneration(before.generation);
-  // Annotations are no part of the spec: they do not change the generation.
+  // Annotations are not part of the spec: they do not change the generation.
   const { annotations = null } = same.scaledObject ?? {};
   const specBefore = before.scaledObject && { ...before.scaledObject, annotations };
   return isDeepEqual(specBefore, same.scaledObject) ? same : toGeneration(-before.generation);

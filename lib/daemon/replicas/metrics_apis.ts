@@ -208,7 +208,7 @@ export function parseMetricAnswer(answer: unknown, { metric, of }: MetricSource)
   return { ok: true, milli: sum, byName };
 }
 
-/** A text says why there is no value. */
+/** A text says why the value is missing. */
 function toAnswer(parsed: ParsedValues, pods: ListedPods | null): TriggerAnswer | string {
   if (!parsed.ok) return parsed.cause;
   const { milli, byName } = parsed;

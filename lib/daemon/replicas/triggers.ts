@@ -226,7 +226,7 @@ export function listEndpointUrls(address: string, list: unknown): readonly strin
     }
   }
   return [...hasPorts].slice(0, MAX_ENDPOINTS + 1).flatMap(([one, hasPort]) => {
-    // A setter ignores what is no host.
+    // A setter ignores what is not a host.
     if (!URL.canParse(`${scheme}//${toHost(one)}/`)) return [];
     const url = new URL(address);
     url.port = hasPort ? String(port) : "";

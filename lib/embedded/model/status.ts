@@ -150,7 +150,7 @@ function findUninitialized(pod: BoundPod, life: PodLife): Cause | null {
 
 const MIN_SHARES = 2;
 
-/** How cgroup v1 writes that there is no limit. */
+/** How cgroup v1 writes that a limit is missing. */
 const UNLIMITED = "9007199254740988Ki";
 
 function toAddress({ uid }: BoundPod, { seed }: NodeConfig): string {

@@ -2,7 +2,7 @@
  * Who may use an authentication, and which servers may get its credentials?
  *
  * Its annotations say so. A ClusterTriggerAuthentication is used by ScaledObjects of other people, who write the
- * address of the trigger. So its author names the namespaces and the servers, and without them nobody uses it.
+ * address of the trigger. So its author names the namespaces and the servers, and without them no object uses it.
  * https://github.com/kedacore/keda/issues/7782
  */
 import type { AuthenticationRef } from "../../model/scaled_object.ts";
@@ -128,7 +128,7 @@ export function toAudience(
 
 /**
  * Returns why a request with credentials may not go to an address, and what to do; `null` if it may. A loopback address
- * may get them over plain HTTP, because nobody listens on the way.
+ * may get them over plain HTTP, because no one listens on the way.
  */
 export function findDestinationFault({ kind, name, hosts, overPlainHttp }: Audience, url: URL): string | null {
   const [host, port] = [hostOf(url), portOf(url)];

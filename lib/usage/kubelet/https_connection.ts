@@ -395,7 +395,7 @@ class Exchange implements PulledBody {
       this.#parser.add(bytes);
       this.#burstBytes += bytes;
     } catch (error) {
-      // Without a goodbye of TLS, somebody else may have cut the connection: the body may not be whole.
+      // Without a close_notify of TLS, another party may have cut the connection: the body may not be whole.
       throw error instanceof Deno.errors.UnexpectedEof ? new BadAnswer(CUT) : error;
     } finally {
       this.#isReceiving = false;

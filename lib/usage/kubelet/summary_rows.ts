@@ -332,7 +332,7 @@ const MAX_HASH = 2 ** 30 - 1;
 /** Odd, and without a pattern: 2^32 divided by the golden ratio. */
 const MULTIPLIER = 0x9e3779b1;
 
-/** By the whole UID. Two of the same hash are told apart by their text. */
+/** By the whole UID. Two of the same hash differ in their text. */
 function hash(bytes: Uint8Array, start: number, end: number): number {
   let hash = 0;
   for (let at = start; at < end; at++) {

@@ -293,7 +293,7 @@ function restartBudget(candidate: ResizeCandidate): Objection | null {
 /** So long after its start a killed container can be restarted once more without harm, ms. */
 const JUST_STARTED_MS = 30_000;
 
-/** An answer to a kill, or a size for a new pod, restarts a container that serves nobody yet. Clauses: L72. */
+/** An answer to a kill, or a size for a new pod, restarts a container that serves no request yet. Clauses: L72. */
 function isDownAnyway({ proposals, container, containerState: { running }, input: { now, pod } }: ResizeCandidate) {
   if (isByUsage(proposals)) return false;
   if (!container.ready || pod.ready?.status !== "True") return true;

@@ -116,7 +116,7 @@ export function takeStep(one: SampledContainer, step: Step, next: QuietInput): b
   if (!sampleContainer(one, step, next)) return false;
   if (one.aloneAt < Infinity && hasPodCpu(usage) && !samplePodCpu(one, step, next)) return false;
   if (step.kind !== "nothing") {
-    // After a gap, windows are watched anew.
+    // After a gap, windows are watched again from the start.
     return countsFrom <= (step.from + step.at) / 2 && now - getNumber(numbers, FLAT.evidence + 1) <= silenceMs;
   }
   const from = getNumber(numbers, FLAT.sample + FLAT_SAMPLE.from);

@@ -99,7 +99,7 @@ export function findVerdict(decided: DecidedPod, flat: FlatState, options: Verdi
 
 interface VerdictOptions {
   /**
-   * Whether somebody may ask for `replay`; true by default. It needs the last reading and the state before it. Without
+   * Whether a reader may ask for `replay`; true by default. It needs the last reading and the state before it. Without
    * it the verdict InBand also holds while usage is outside of the band for fewer samples than a streak needs.
    */
   readonly canReplay?: boolean;
@@ -120,7 +120,7 @@ export class HeldVerdict {
   readonly #dependsOnLimits: boolean;
   /** Whether the last quiet evaluation had decisions; that of `decideSize` had. */
   #hasDecisions = true;
-  /** `null` = nobody asks. */
+  /** `null` = no reader asks. */
   readonly #replay: Replay | null;
 
   constructor(
