@@ -287,8 +287,8 @@ export const REPLICAS_SHELL: Mutations = {
     {
       breaks: "gives up a deleted object before the first lists have come",
       in: "ScaledObjectController.#restore",
-      find: "isUnknown && (signal.aborted || !isTimedOut())",
-      replace: "isUnknown && signal.aborted",
+      find: "unread !== null && !isTimedOut()",
+      replace: "unread !== null && !isUnknown && !isTimedOut()",
       test: "a podfit whose first lists have not come yet keeps a deleted object, for 5 min (R57)",
     },
     {

@@ -538,13 +538,13 @@ export class ScaledObjectController {
     const isRestoring = isOurs && !dryRun && this.#replicasState.originalReplicas !== null;
     const object = isRestoring ? findRestored(facts) : null;
     const isUnknown = object !== null && !canScale(facts.namespace);
-    if (isUnknown && (signal.aborted || !isTimedOut())) return false;
     const checked = object === null || isUnknown ? null : await this.#checkBlockers(signal);
     const isUnread = checked?.kind === "blocked" && checked.blocker.kind === "scale";
-    if (isUnread && (signal.aborted || !isTimedOut())) return false;
+    const unread = isUnknown ? this.#findUnreadList() : isUnread ? "the target's scale cannot be read" : null;
+    if (unread !== null && signal.aborted) return false;
     const scale = checked?.kind === "clear" ? checked.scale : null;
     const { write } = this.#decide({ kind: "deleted", scale }, { now: clock.steady() });
-    const unread = isUnknown ? this.#findUnreadList() : isUnread ? "the target's scale cannot be read" : null;
+    if (unread !== null && !isTimedOut()) return false;
     const refusal = unread ?? findRefusal(checked);
     if (refusal !== null) {
       onUnrestored(facts, refusal);

@@ -306,6 +306,23 @@ Deno.test("no condition of a deleted object that another finalizer keeps says th
   assertEquals([await run.replicas(), said], [3, [unknown, unknown, unknown, "True SucceededRescale", "-"]]);
 });
 
+Deno.test("no condition of a deleted object says that it scales while its target's scale cannot be read (R57, R91)", async () => {
+  await using run = await start();
+  const fault = run.cluster.cluster.api.faults.add({
+    method: "GET",
+    path: /\/scale$/,
+    effect: { kind: "refuse", code: 503 },
+  });
+  await run.cluster.delete("scaledobjects/web");
+  await run.advance(30);
+  const said = await Promise.all(["Ready", "Active", "HPAActive"].map((name) => run.condition("web", name)));
+  assertEquals(said, ["Unknown UnknownState", "Unknown UnknownState", "Unknown UnknownState"]);
+  assertEquals([await isGone(run), await run.replicas()], [false, 5]);
+  fault[Symbol.dispose]();
+  await run.advance(20);
+  assertEquals([await isGone(run), await run.replicas()], [true, 3]);
+});
+
 Deno.test("Ready of a deleted object stays true when a person has removed the finalizer in a dry run (R57, R91)", async () => {
   await using run = await start();
   await using _dry = await startDry(run, ["example.com/hold"]);
