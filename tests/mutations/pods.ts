@@ -141,7 +141,7 @@ export const PODS: Mutations = {
       in: "ClusterCache.#hasGoneBack",
       find: "Math.max(shown, resized)",
       replace: "shown",
-      test: "a pod whose resize was lost before a watch showed it is resized again (C16, C41)",
+      test: "expectResize() forgets a pod once a newer version or a newer list shows it without the resize (C16)",
     },
     {
       breaks: "takes a list for newer than the resize that it was asked for before",
