@@ -102,6 +102,20 @@ for (const [reason, ruleOf] of [["Quota", quotaOf], ["LimitRange", rangeUpTo]] a
   });
 }
 
+Deno.test("createDaemon() sends nothing that a LimitRange adds to, also where its watch or that of quotas fails (L32)", async () => {
+  await using run = busy({ pods: [podObject({ limits: { memory: undefined } })] });
+  const spec = { limits: [{ type: "Container", default: { memory: "64Mi" } }] };
+  const metadata = { name: "r", namespace: "shop", uid: "uid-r" };
+  run.api.put("limitranges", { apiVersion: "v1", kind: "LimitRange", metadata, spec });
+  await run.advance(60);
+  run.api.intercept = ({ method, path }) =>
+    method === "GET" && /limitranges|resourcequotas/.test(path) ? refuse(500, { message: "etcd" }) : null;
+  run.api.closeWatches("limitranges");
+  run.api.closeWatches("resourcequotas");
+  await run.advance(600);
+  assertEquals([run.resizes, run.condition("Limited")], [[], "True LimitRange"]);
+});
+
 Deno.test("createDaemon() keeps to limit ranges as soon as the right is there (L32)", async () => {
   await using run = busy();
   const range = { apiVersion: "v1", kind: "LimitRange", metadata: { name: "r", namespace: "shop", uid: "uid-r" } };

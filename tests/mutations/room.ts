@@ -120,6 +120,21 @@ export const ROOM: Mutations = {
   ],
   L32: [
     {
+      breaks: "believes a quota whose watch has failed",
+      in: "NamespaceLimitsCache.find",
+      find: "outdated[rule.kind] ? toDefaults(rule) : rule",
+      replace: "rule",
+      test: "createDaemon() does not believe a Quota that was raised while its watch failed for 5 min (L32)",
+    },
+    {
+      breaks: "forgets the defaults of a LimitRange whose watch has failed",
+      in: "toDefaults",
+      find: "{ ...rule, ranges, left: NO_RESOURCES }",
+      replace: "{ ...rule, ranges: [], left: NO_RESOURCES }",
+      test:
+        "createDaemon() sends nothing that a LimitRange adds to, also where its watch or that of quotas fails (L32)",
+    },
+    {
       breaks: "overlooks quotas",
       in: "computeAllowance",
       find: 'capPod("Quota", sumPod(pod, key) + left)',

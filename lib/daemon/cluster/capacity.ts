@@ -182,14 +182,22 @@ export interface NamespaceRule {
 /** The limits of every namespace. Clauses: L32. */
 export class NamespaceLimitsCache {
   readonly #rules = new Map<string, Map<string, NamespaceRule>>();
-  readonly #limits = new Map<string, NamespaceLimits>();
+  readonly #limits = new Map<string, FoundLimits>();
 
-  /** Returns the limits; `null` = none are known. It is the same object until something changes. */
-  find(namespace: string): NamespaceLimits | null {
+  /**
+   * Returns the limits; `null` = none are known. It is the same object until something changes. What is outdated limits
+   * nothing, because it may have been raised since: podfit relies on refusals. Defaults stay: the API server refuses
+   * nothing there, it adds them.
+   */
+  find(namespace: string, isOutdated: (kind: NamespaceRule["kind"]) => boolean): NamespaceLimits | null {
     const rules = this.#rules.get(namespace);
     if (rules === undefined) return null;
-    const limits = this.#limits.get(namespace) ?? toLimits([...rules.values()]);
-    this.#limits.set(namespace, limits);
+    const outdated = { limitRange: isOutdated("limitRange"), quota: isOutdated("quota") };
+    const before = this.#limits.get(namespace);
+    const isSame = before?.outdated.limitRange === outdated.limitRange && before.outdated.quota === outdated.quota;
+    if (isSame) return before.limits;
+    const limits = toLimits([...rules.values()].map((rule) => outdated[rule.kind] ? toDefaults(rule) : rule));
+    this.#limits.set(namespace, { limits, outdated });
     return limits;
   }
 
@@ -224,6 +232,18 @@ export class NamespaceLimitsCache {
     });
   }
 }
+
+interface FoundLimits {
+  readonly limits: NamespaceLimits;
+  readonly outdated: Readonly<Record<NamespaceRule["kind"], boolean>>;
+}
+
+function toDefaults(rule: NamespaceRule): NamespaceRule {
+  const ranges = rule.ranges.map((range) => ({ ...range, min: NONE, max: NONE, maxLimitRequestRatio: NONE }));
+  return { ...rule, ranges, left: NO_RESOURCES };
+}
+
+const NONE: ResourceAmounts = { cpu: null, memory: null };
 
 function toLimits(rules: readonly NamespaceRule[]): NamespaceLimits {
   const ranges = rules.flatMap((rule) => rule.ranges);

@@ -127,7 +127,7 @@ export interface Observer {
 const REPLICA_LISTS = ["scaledobjects", "horizontalpodautoscalers", "triggerauthentications"] as const;
 
 /** Lists of what limits sizes in a namespace. */
-const LIMIT_LISTS = ["resourcequotas", "limitranges"] as const;
+const LIMIT_LISTS = { quota: "resourcequotas", limitRange: "limitranges" } as const;
 
 /** Returns an observer. It sends no request before `run` is called. */
 export function createObserver(
@@ -218,11 +218,8 @@ export function createObserver(
         release: (uid) => nodeHeadroom.release(uid),
       },
       disruptions,
-      findLimits(namespace) {
-        const limits = namespaces.find(namespace);
-        // A quota may have been raised since. Without one, podfit relies on refusals.
-        return limits !== null && LIMIT_LISTS.some((one) => freshness.isOutdated(one, namespace)) ? null : limits;
-      },
+      findLimits: (namespace) =>
+        namespaces.find(namespace, (kind) => freshness.isOutdated(LIMIT_LISTS[kind], namespace)),
       lowersMemoryLimits: (node) => lowersMemoryLimits(serverVersion, nodes.get(node ?? "")?.kubeletVersion ?? null),
     },
     isReady() {

@@ -6,6 +6,7 @@ import { MI, resources } from "../../support/builders.ts";
 
 const metadata = { namespace: "shop", name: "sizes" };
 const NONE = { cpu: null, memory: null };
+const FRESH = () => false;
 
 Deno.test("parseLimitRange() reads what concerns containers and pods, and lets the rest go (L32)", () => {
   const limits = [
@@ -63,18 +64,18 @@ Deno.test("Namespaces gives a namespace all its ranges and the tightest of its q
   const quota = (name: string, cpu: string) =>
     parseQuota({ metadata: { namespace: "shop", name }, status: { hard: { cpu }, used: { cpu: "0" } } });
   const range = parseLimitRange({ metadata, spec: { limits: [{ type: "Container", max: { cpu: "1" } }] } });
-  assertEquals(namespaces.find("shop"), null);
+  assertEquals(namespaces.find("shop", FRESH), null);
   namespaces.set(range);
   replace({ kind: "quota", namespace: null }, [quota("a", "2"), quota("b", "1")]);
-  assertEquals(namespaces.find("shop"), { ranges: range.ranges, quota: resources({ "cpu.requests": 1000 }) });
+  assertEquals(namespaces.find("shop", FRESH), { ranges: range.ranges, quota: resources({ "cpu.requests": 1000 }) });
   namespaces.remove(quota("b", "1"));
-  assertEquals(namespaces.find("shop")?.quota["cpu.requests"], 2000);
+  assertEquals(namespaces.find("shop", FRESH)?.quota["cpu.requests"], 2000);
   replace({ kind: "limitRange", namespace: "shop" }, []);
-  assertEquals(namespaces.find("shop")?.ranges, []);
+  assertEquals(namespaces.find("shop", FRESH)?.ranges, []);
   replace({ kind: "quota", namespace: "other" }, []);
-  assertEquals(namespaces.find("shop")?.quota["cpu.requests"], 2000);
+  assertEquals(namespaces.find("shop", FRESH)?.quota["cpu.requests"], 2000);
   replace({ kind: "quota", namespace: null }, []);
-  assertEquals(namespaces.find("shop"), null);
+  assertEquals(namespaces.find("shop", FRESH), null);
 });
 
 Deno.test("lowersMemoryLimits() needs API server and kubelet of 1.34; an unknown version is believed (L33)", () => {
@@ -96,7 +97,7 @@ Deno.test("a new list of quotas changes them one by one, and none is missing mea
   const quota = (namespace: string, cpu: string) =>
     parseQuota({ metadata: { namespace, name: "quota" }, status: { hard: { cpu }, used: { cpu: "0" } } });
   for (const namespace of ["a", "b", "gone"]) namespaces.set(quota(namespace, "1"));
-  const left = () => ["a", "b", "gone"].map((one) => namespaces.find(one)?.quota["cpu.requests"]);
+  const left = () => ["a", "b", "gone"].map((one) => namespaces.find(one, FRESH)?.quota["cpu.requests"]);
   const seen = [left()];
   for (const _ of namespaces.replace({ kind: "quota", namespace: null }, [quota("a", "2"), quota("b", "2")])) {
     seen.push(left());
@@ -104,12 +105,30 @@ Deno.test("a new list of quotas changes them one by one, and none is missing mea
   assertEquals(seen, [[1000, 1000, 1000], [1000, 1000, undefined], [2000, 1000, undefined], [2000, 2000, undefined]]);
 });
 
+Deno.test("what is outdated limits nothing, each kind for itself, and defaults count all the same (L32)", () => {
+  const namespaces = new NamespaceLimitsCache();
+  const limits = [{ type: "Container", max: { cpu: "1" }, min: { cpu: "1m" }, default: { cpu: "500m" } }];
+  const range = parseLimitRange({ metadata, spec: { limits } });
+  namespaces.set(range);
+  namespaces.set(
+    parseQuota({ metadata: { ...metadata, name: "q" }, status: { hard: { cpu: "2" }, used: { cpu: "0" } } }),
+  );
+  const quota = resources({ "cpu.requests": 2000 });
+  const find = (outdated: string) => namespaces.find("shop", (kind) => kind === outdated);
+  assertEquals(find("quota"), { ranges: range.ranges, quota: resources({}) });
+  const unlimited = range.ranges.map((one) => ({ ...one, min: NONE, max: NONE }));
+  assertEquals(find("limitRange"), { ranges: unlimited, quota });
+  assert(find("limitRange") === find("limitRange"));
+  assertEquals(unlimited[0]?.defaults["cpu.limits"], 500);
+  assertEquals(find(""), { ranges: range.ranges, quota });
+});
+
 Deno.test("NamespaceLimitsCache gives the same object until something changes", () => {
   const namespaces = new NamespaceLimitsCache();
   const rule = parseLimitRange({ metadata, spec: { limits: [{ type: "Container", max: { cpu: "1" } }] } });
   namespaces.set(rule);
-  const before = namespaces.find("shop");
-  assert(before !== null && before === namespaces.find("shop"));
+  const before = namespaces.find("shop", FRESH);
+  assert(before !== null && before === namespaces.find("shop", FRESH));
   namespaces.set(rule);
-  assert(before !== namespaces.find("shop"));
+  assert(before !== namespaces.find("shop", FRESH));
 });
