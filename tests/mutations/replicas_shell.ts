@@ -367,6 +367,22 @@ export const REPLICAS_SHELL: Mutations = {
   ],
   R90: [
     {
+      breaks: "writes the conditions of an object into another one that has its name now",
+      in: "findNewestVersion",
+      find: "written.seenVersion === resourceVersion",
+      replace: "true",
+      test:
+        "StatusWriter names the newest resourceVersion that it knows while a watch is stale, and none otherwise (R90)",
+    },
+    {
+      breaks: "writes the status of an object into another one that has its name now",
+      in: "StatusWriter.#send",
+      find: "isStale ? findNewestVersion(object, memory.written) : null",
+      replace: "null",
+      test:
+        "StatusWriter names the newest resourceVersion that it knows while a watch is stale, and none otherwise (R90)",
+    },
+    {
       breaks: "writes no status while one namespace is not known",
       in: "ReplicasSweep.#findReported",
       find: "this.#options.isKnown(facts.namespace)",

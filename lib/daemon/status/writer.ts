@@ -35,6 +35,7 @@ export interface StatusToWrite<Status> {
     readonly namespace: string;
     readonly name: string;
     readonly uid: string;
+    readonly resourceVersion?: string;
     readonly status: unknown;
   };
   /** The watch is stale. */
@@ -138,7 +139,7 @@ export class StatusWriter<Status extends object> {
     const isShown = !isStale && sinceMs >= (isShared ? SHARED_LAG_MS : WATCH_LAG_MS);
     const isOverwritten = (isShown || isShared) && this.#isOverwritten(object.status, written);
     if (isShared && isOverwritten && !isSameButTimes(status, object.status)) {
-      return isShown ? "now" : later(written.atMs + SHARED_LAG_MS);
+      return isShown ? "now" : later((isStale ? nowMs : written.atMs) + SHARED_LAG_MS);
     }
     if (isShown && isOverwritten) {
       if (isSameButTimes(status, object.status)) return null;
@@ -162,7 +163,7 @@ export class StatusWriter<Status extends object> {
     return false;
   }
 
-  async #send({ object, status }: StatusToWrite<Status>, { memory, sweep }: Writing<Status>): Promise<void> {
+  async #send({ object, isStale, status }: StatusToWrite<Status>, { memory, sweep }: Writing<Status>): Promise<void> {
     const { patch, clock, onProgress, onTrouble } = this.#options;
     const { namespace } = object;
     const sinceMs = clock.monotonic();
@@ -178,11 +179,13 @@ export class StatusWriter<Status extends object> {
       // The watch may not show our last write yet, and another writer may have written after it.
       const change = toMergePatch(object.status, toMergePatch(memory.written?.stored, status));
       const signal = AbortSignal.any([timeout.signal, sweep.signal]);
-      const { failure, status: stored } = await patch(object, change, signal);
+      const guard = isStale ? findNewestVersion(object, memory.written) : null;
+      const { failure, status: stored, resourceVersion: version } = await patch({ ...object, guard }, change, signal);
       this.#unansweredAtMs.delete(namespace);
       permit.report(failure === null ? null : findBusy(failure));
       if (failure !== null) throw failure;
-      memory.written = { sent: status, stored, atMs: clock.monotonic(), shown: UNSEEN };
+      const { resourceVersion: seenVersion } = object;
+      memory.written = { sent: status, stored, atMs: clock.monotonic(), version, seenVersion, shown: UNSEEN };
       memory.failures = 0;
       onTrouble({ kind: "recovered", what: WHAT, subject: formatSubject({ ...object, kind: this.#options.kind }) });
     } catch (error) {
@@ -195,7 +198,7 @@ export class StatusWriter<Status extends object> {
   #fail(object: StatusToWrite<Status>["object"], error: unknown, memory: WriterState<Status>): void {
     const { kind, metrics, onTrouble } = this.#options;
     const autoscaler = { ...object, kind };
-    const isRefused = error instanceof ApiError && error.code < 500 && error.code !== 429;
+    const isRefused = error instanceof ApiError && error.code < 500 && error.code !== 429 && error.code !== 409;
     this.#putOff(memory, isRefused ? REFUSED_MAX_MS : RETRY_MAX_MS);
     if (!(error instanceof ApiError)) this.#unansweredAtMs.set(autoscaler.namespace, this.#options.clock.monotonic());
     // The object was deleted, or has changed since it was read; the watch will report it.
@@ -251,8 +254,21 @@ interface Written<Status> {
   readonly sent: Status;
   readonly stored: Status;
   readonly atMs: number;
+  /** The resourceVersion that the write made. */
+  readonly version: string | null;
+  /** The one that the watch showed then. */
+  readonly seenVersion: string | undefined;
   /** The last status of the watch that was found to be the stored one; compared by identity. */
   shown: unknown;
+}
+
+/** Where a watch is stale, another object may have the name by now. It has another resourceVersion. */
+function findNewestVersion(
+  { resourceVersion }: StatusToWrite<unknown>["object"],
+  written: Pick<Written<unknown>, "version" | "seenVersion"> | null,
+): string | null {
+  const isOurs = written !== null && written.seenVersion === resourceVersion;
+  return (isOurs ? written.version : null) ?? resourceVersion ?? null;
 }
 
 interface Writing<Status> {
@@ -274,12 +290,16 @@ interface WriterState<Status> {
 interface PatchedStatus<Status> {
   readonly failure: ApiError | null;
   readonly status: Status;
+  /** `null` = the server did not say it. */
+  readonly resourceVersion: string | null;
 }
 
 interface ObjectName {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
+  /** The resourceVersion that the object must have still; `null` = any. */
+  readonly guard: string | null;
 }
 
 /** Sends `change`, a merge patch of the status. Rejects if no answer arrives. */
@@ -295,7 +315,7 @@ export function createAutoscalerPatch({ autoscalers }: Pick<ApiClient, "autoscal
     toPatched(
       await autoscalers.PATCH(
         "/apis/keda.kedify.io/v1alpha1/namespaces/{namespace}/podresourceautoscalers/{name}/status",
-        { params: toParams(object), body: { status: change as never }, signal },
+        { params: toParams(object), body: toGuarded(object, change) as never, signal },
       ),
     );
 }
@@ -315,7 +335,7 @@ export function createScaledObjectPatch(
       "/apis/keda.sh/v1alpha1/namespaces/{namespace}/scaledobjects/{name}/status",
       {
         params: toParams(object),
-        body: (isShared ? toSharedPatch(facts, change) : { status: change }) as never,
+        body: (isShared ? toSharedPatch(facts, change) : toGuarded(object, change)) as never,
         signal,
       },
     );
@@ -338,14 +358,18 @@ export function createAuthenticationPatch({ untyped }: Pick<ApiClient, "untyped"
     const path = `/apis/keda.sh/v1alpha1/${place.map(encodeURIComponent).join("/")}/status?fieldManager=podfit`;
     const { data, error, response } = await untyped({ method: "PATCH", path, body: { status: change }, signal });
     const patched = isRecord(data) ? { data, error, response } : { error, response };
-    const { failure, status } = toPatched<AuthenticationStatus>(patched);
-    return { failure, status: toAuthenticationStatus(isRecord(status) ? status["scaledobjects"] : undefined) };
+    const { status, ...rest } = toPatched<AuthenticationStatus>(patched);
+    return { ...rest, status: toAuthenticationStatus(isRecord(status) ? status["scaledobjects"] : undefined) };
   };
 }
 
 /** Returns the status with this list; an empty one is absent. */
 export function toAuthenticationStatus(users: unknown): AuthenticationStatus {
   return typeof users === "string" && users !== "" ? { scaledobjects: users } : {};
+}
+
+function toGuarded({ guard }: ObjectName, change: unknown) {
+  return { ...(guard !== null && { metadata: { resourceVersion: guard } }), status: change };
 }
 
 function toSharedPatch({ resourceVersion, status }: ScaledObjectFacts, change: unknown): unknown {
@@ -359,12 +383,12 @@ export function pickOwnStatus(status: unknown): ScaledObjectStatus {
   return { conditions: listConditions(status).filter(isOwnCondition) as ScaledObjectStatus["conditions"] };
 }
 
-function toParams({ namespace, name }: ObjectName) {
+function toParams({ namespace, name }: Pick<ObjectName, "namespace" | "name">) {
   return { path: { namespace, name }, query: { fieldManager: "podfit" }, header: MERGE } as const;
 }
 
 interface PatchAnswer {
-  readonly data?: { readonly status?: unknown };
+  readonly data?: { readonly metadata?: { readonly resourceVersion?: unknown }; readonly status?: unknown };
   readonly error?: unknown;
   readonly response: Response;
 }
@@ -372,7 +396,12 @@ interface PatchAnswer {
 /** The API server returns the status in the shape in which it was sent. */
 function toPatched<Status>({ data, error, response }: PatchAnswer): PatchedStatus<Status> {
   const failure = response.ok ? null : toApiError(response, error);
-  return { failure, status: (data?.status ?? {}) as Status };
+  const version = data?.metadata?.resourceVersion;
+  return {
+    failure,
+    status: (data?.status ?? {}) as Status,
+    resourceVersion: typeof version === "string" ? version : null,
+  };
 }
 
 /**

@@ -104,3 +104,26 @@ for (const list of ["podresourceautoscalers", "horizontalpodautoscalers", "scale
 async function readReplicas(run: ClusterRun): Promise<number> {
   return (await run.get("deployments/web")).spec.replicas;
 }
+
+Deno.test("an object that took the name of another while its list was stale gets no status of the other (R57, R91)", async () => {
+  let isRefused = false;
+  const spec = { minReplicaCount: 5, advanced: { restoreToOriginalReplicaCount: true } };
+  const toObject = () => scaledObject("web", [workloadTrigger("app=none")], { spec });
+  await using run = await ReplicasRun.start([
+    deployment("web", { containers: [{ requests: { cpu: "100m" } }], replicas: 3 }),
+    toObject(),
+  ], { answer: (request) => isRefused ? refuseList(request, "scaledobjects") : null });
+  await run.advance(60);
+  const { status: old } = await run.cluster.get("scaledobjects/web");
+  assertEquals(old.originalReplicaCount, 3);
+  isRefused = true;
+  run.cluster.cluster.api.faults.closeWatches(/\/scaledobjects$/);
+  await run.advance(270);
+  await run.cluster.patch("scaledobjects/web", { metadata: { finalizers: null } });
+  await run.cluster.delete("scaledobjects/web");
+  await run.cluster.create(toObject());
+  for (let minute = 0; minute < 8; minute++) await run.advance(60);
+  const refused = run.podfit.log.filter(({ message }) => String(message).includes("Cannot write status"));
+  const { status = {} } = await run.cluster.get("scaledobjects/web");
+  assertEquals([status.originalReplicaCount, status.conditions, refused], [undefined, undefined, []]);
+});

@@ -39,7 +39,7 @@ function openWriter(silent: readonly string[]) {
         return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
       }
       written.push(`${namespace}/${name}`);
-      return Promise.resolve({ failure: null, status: change as Status });
+      return Promise.resolve({ failure: null, resourceVersion: null, status: change as Status });
     },
     ...surroundingsOf(clock),
     onTrouble() {},
@@ -176,7 +176,7 @@ Deno.test("a status that is written ends no failure of another kind of object wi
       patch: () =>
         kind === "ScaledObject"
           ? Promise.reject(new Error("no answer"))
-          : Promise.resolve({ failure: null, status: { text: "new" } }),
+          : Promise.resolve({ failure: null, resourceVersion: null, status: { text: "new" } }),
       ...surroundingsOf(clock),
       onTrouble(trouble) {
         troubles.push(trouble);
@@ -192,4 +192,30 @@ Deno.test("a status that is written ends no failure of another kind of object wi
   assertEquals(lines.map(({ message, scaledObject, autoscaler }) => [message, scaledObject, autoscaler]), [
     ["Cannot write status, retrying", "shop/web", undefined],
   ]);
+});
+
+Deno.test("StatusWriter names the newest resourceVersion that it knows while a watch is stale, and none otherwise (R90)", async () => {
+  const clock = new VirtualClock();
+  const guards: (string | null)[] = [];
+  const writer = new StatusWriter<Status>({
+    kind: "ScaledObject",
+    patch: ({ guard }, change) => {
+      guards.push(guard);
+      return Promise.resolve({ failure: null, resourceVersion: `${20 + guards.length}`, status: change as Status });
+    },
+    ...surroundingsOf(clock),
+    onTrouble() {},
+  });
+  const sweep = { signal: new AbortController().signal, isLast: false };
+  const write = async (text: string, resourceVersion: string, isStale: boolean) => {
+    const wanted = statusOf("shop", "web", text);
+    writer.write({ ...wanted, object: { ...wanted.object, resourceVersion }, isStale }, sweep);
+    await writer.settle();
+    await clock.advance(600_000);
+  };
+  await write("a", "10", false);
+  await write("b", "10", true);
+  await write("c", "10", true);
+  await write("d", "30", true);
+  assertEquals(guards, [null, "21", "22", "30"]);
 });
