@@ -98,7 +98,9 @@ export async function* watchList<T>(transport: Transport, options: WatchOptions<
         listing.continueToken = page.continueToken;
         if (listing.smallPages > 0) listing.smallPages--;
         else listing.pageSize = Math.min(2 * pageSize, fullSize);
-        if (++listing.pages > MAX_PAGES) throw tooManyPages(options);
+        listing.pages++;
+        listing.fullPages += Math.max(pageSize / fullSize, MIN_SHARE);
+        if (listing.fullPages > MAX_PAGES) throw tooManyPages(options);
         if (page.continueToken !== null) continue;
         resourceVersion = page.resourceVersion;
         heardMs = clock.monotonic();
@@ -258,13 +260,27 @@ interface Listing<T> {
   smallPages: number;
   continueToken: string | null;
   pages: number;
+  /** The pages, each as the share of a full one that was asked for. */
+  fullPages: number;
 }
+
+/** A small page counts as so much of a full one at least: a list ends also where its server always names a next page. */
+const MIN_SHARE = 0.02;
 
 /** Where most objects are large, each larger page is read for nothing. So one page in nine is. */
 const SMALL_PAGES = 8;
 
 function newListing<T>(pageSize = DEFAULT_PAGE_SIZE): Listing<T> {
-  return { objects: [], fullSize: pageSize, begunMs: 0, pageSize, smallPages: 0, continueToken: null, pages: 0 };
+  return {
+    objects: [],
+    fullSize: pageSize,
+    begunMs: 0,
+    pageSize,
+    smallPages: 0,
+    continueToken: null,
+    pages: 0,
+    fullPages: 0,
+  };
 }
 
 /**
