@@ -112,6 +112,13 @@ export const NEXT_TO_KEDA: Mutations = {
   ],
   M7: [
     {
+      breaks: "says that it scales a deleted object that KEDA does not let go",
+      in: "applyDeletion",
+      find: "isKept || isKedas || ",
+      replace: "isKept || ",
+      test: "podfit's conditions of a deleted object that KEDA does not let go say so, without KEDA's event (M7, R91)",
+    },
+    {
       breaks: "writes KEDA's fields too",
       in: "toScaledObjectStatus",
       find: "if (adoption !== null) return { conditions: listOwnConditions(facts, adoption, state) };",

@@ -4,6 +4,13 @@ import type { Mutations } from "../../tools/mutation.ts";
 export const REPORTING: Mutations = {
   C50: [
     {
+      breaks: "lets the events of one namespace stop those of all",
+      in: "EventWriter.write",
+      find: "!isLimitOfNamespace(result)",
+      replace: "true",
+      test: "run() writes the events of others while EventRateLimit refuses those of one namespace (C44, C50)",
+    },
+    {
       breaks: "is about the pod",
       in: "toEvent",
       find: 'kind = "PodResourceAutoscaler"',

@@ -10,6 +10,7 @@ import {
   type ScaledObject,
   type ScaledObjectFacts,
 } from "../../model/scaled_object.ts";
+import { isRecord } from "../../units/untrusted.ts";
 import type { HpaFacts } from "../cluster/parse_objects.ts";
 import { type ScaledObjectCache, toTargetRef } from "../cluster/scaled_objects.ts";
 import type { HpaPodSets, PodSet, SelectorIndex } from "../cluster/selector_index.ts";
@@ -141,6 +142,11 @@ function isSameTarget({ target }: HpaFacts, object: ScaledObject): boolean {
 export function findRestored({ scaledObject, restoring }: ScaledObjectFacts): ScaledObject | null {
   const object = scaledObject ?? restoring;
   return object?.restoresReplicas === true ? object : null;
+}
+
+/** Returns whether the status has the replicas from before podfit. */
+export function hasOriginalReplicas({ status }: ScaledObjectFacts): boolean {
+  return isRecord(status) && status["originalReplicaCount"] !== undefined;
 }
 
 /**

@@ -42,7 +42,6 @@ import { type Clock, computeWallAheadMs, Pause } from "../../runtime/clock.ts";
 import type { RunQueued } from "../../runtime/event_loop.ts";
 import type { Semaphore } from "../../runtime/limits.ts";
 import type { TriggerReader } from "../../triggers/reader.ts";
-import { isRecord } from "../../units/untrusted.ts";
 import type { HpaFacts } from "../cluster/parse_objects.ts";
 import { isSameObject, toTargetRef } from "../cluster/scaled_objects.ts";
 import { findAdoptionBlocker } from "./adoption.ts";
@@ -53,6 +52,7 @@ import {
   findCurrentConflict,
   findRefusal,
   findRestored,
+  hasOriginalReplicas,
   toTriggerFailed,
   type UnblockedResult,
 } from "./blockers.ts";
@@ -515,11 +515,18 @@ export class ScaledObjectController {
     const { clock, dryRun, setFinalizer, canScale } = this.#parts;
     const facts = this.#facts;
     this.#parts.deactivations.leave(facts);
-    if (facts.adoption !== null) return this.#pods[Symbol.dispose]();
+    const isFirst = this.#phase.kind !== "Ending";
     const ending = this.#phase.kind === "Ending"
       ? this.#phase
       : { kind: "Ending", startedMs: clock.monotonic(), isRestored: false } as const;
     this.#enter(ending);
+    if (facts.adoption !== null) {
+      this.#pods[Symbol.dispose]();
+      // KEDA lets the object go. If it has not done so soon, the conditions say that the end lasts.
+      if (isFirst) this.#retry();
+      else this.#decide({ kind: "deleted", scale: null }, { now: clock.steady() });
+      return;
+    }
     if (!ending.isRestored && !await this.#restore(facts, ending.startedMs, signal)) {
       return this.#retry(canScale(facts.namespace) ? RETRY_MS : UNKNOWN_RETRY_MS);
     }
@@ -583,10 +590,6 @@ function withProblems(
   { scaledObject, restoring, problems }: ScaledObjectFacts,
 ): ScaledObjectFacts {
   return { ...watched, scaledObject, restoring, problems };
-}
-
-function hasOriginalReplicas({ status }: ScaledObjectFacts): boolean {
-  return isRecord(status) && status["originalReplicaCount"] !== undefined;
 }
 
 function addTransferNotice(outcome: ReplicasOutcome, hpa: HpaFacts): ReplicasOutcome {

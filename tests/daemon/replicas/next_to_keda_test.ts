@@ -499,3 +499,24 @@ Deno.test("an adopted object goes to zero one cooldown after podfit took it over
     assertEquals(await run.replicas(), 0);
   });
 });
+
+Deno.test("podfit's conditions of a deleted object that KEDA does not let go say so, without KEDA's event (M7, R91)", async () => {
+  const keda = new Keda();
+  await using run = await start(keda);
+  await adopt(run);
+  await run.advance(60);
+  await run.cluster.patch("scaledobjects/web", { metadata: { finalizers: ["finalizer.keda.sh"] } });
+  await run.advance(5);
+  await run.cluster.delete("scaledobjects/web");
+  await run.advance(5);
+  assertEquals(await run.condition("web", "PodfitScaling"), "True Scaling", "KEDA has its time");
+  await run.advance(30);
+  const own = await Promise.all(["PodfitScaling", "PodfitActive"].map((one) => run.condition("web", one)));
+  assertEquals([own, await run.message("web", "PodfitScaling")], [
+    ["Unknown UnknownState", "Unknown UnknownState"],
+    "ScaledObject is being deleted",
+  ]);
+  assertEquals((await run.cluster.events("web")).filter((one) => one === "ScaledObjectDeleted"), []);
+  const { metadata } = await run.cluster.get("scaledobjects/web");
+  assertEquals(metadata.finalizers, ["finalizer.keda.sh"]);
+});
