@@ -360,7 +360,7 @@ export function applyDeletion(before: ReplicasState, scale: Scale | null, input:
   const isNews = findTopic(before.notified, DELETED_TOPIC) === null;
   const notified = setTopic(stopped.notified, DELETED_TOPIC, "told");
   const isKedas = input.object.adoption !== null;
-  const notices = isNews && !isKedas ? [...stopped.notices, DELETED_NOTICE] : stopped.notices;
+  const notices = !isKedas && isNews ? [...stopped.notices, DELETED_NOTICE] : stopped.notices;
   const write = scale === null ? null : toRestoringWrite(before, scale, input);
   // A write of the status would get in the way of the finalizer's, so only an end that lasts has conditions of its own.
   const isKept = input.dryRun && input.object.finalizers.includes(FINALIZER);
