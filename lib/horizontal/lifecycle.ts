@@ -357,13 +357,13 @@ const DELETED_NOTICE: ReplicasNotice = { name: "ScaledObjectDeleted", message: "
  */
 export function applyDeletion(before: ReplicasState, scale: Scale | null, input: ReplicasInput): ReplicasOutcome {
   const stopped = reportScalersStopped(before.notified);
+  const isKedas = input.object.adoption !== null;
   const isNews = findTopic(before.notified, DELETED_TOPIC) === null;
   const notified = setTopic(stopped.notified, DELETED_TOPIC, "told");
-  const isKedas = input.object.adoption !== null;
   const notices = !isKedas && isNews ? [...stopped.notices, DELETED_NOTICE] : stopped.notices;
   const write = scale === null ? null : toRestoringWrite(before, scale, input);
   // A write of the status would get in the way of the finalizer's, so only an end that lasts has conditions of its own.
-  const isKept = input.dryRun && input.object.finalizers.includes(FINALIZER);
+  const isKept = !isKedas && input.dryRun && input.object.finalizers.includes(FINALIZER);
   const isLasting = isKept || isKedas || !isNews || input.object.finalizers.some((one) => one !== FINALIZER);
   const Ready = isKept ? toKept(input.object) : ENDING;
   const lasting = { ...stopLoops(before.conditions, ENDING_MESSAGE), Ready };

@@ -112,6 +112,22 @@ export const NEXT_TO_KEDA: Mutations = {
   ],
   M7: [
     {
+      breaks: "waits for a stale watch to show its own write",
+      in: "StatusWriter.#decideWhen",
+      find: "isShared && !isStale && isOverwritten",
+      replace: "isShared && isOverwritten",
+      test:
+        "podfit's own conditions say that a list is stale, also after a write that the watch did not show (M7, R91)",
+    },
+    {
+      breaks: "gives the advice of a dry run for KEDA's finalizer",
+      in: "applyDeletion",
+      find: "!isKedas && input.dryRun",
+      replace: "input.dryRun",
+      test:
+        "a dry run says of a deleted object that KEDA does not let go that it is being deleted, and no more (M7, R57)",
+    },
+    {
       breaks: "says that it scales a deleted object that KEDA does not let go",
       in: "applyDeletion",
       find: "isKept || isKedas || ",

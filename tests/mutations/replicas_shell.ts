@@ -367,6 +367,13 @@ export const REPLICAS_SHELL: Mutations = {
   ],
   R90: [
     {
+      breaks: "takes the resourceVersion of another object for its own",
+      in: "toPatched",
+      find: "ofAnswer === uid && ",
+      replace: "",
+      test: "the resourceVersion of another object with the name of a ScaledObject is not taken for its own (C51, R90)",
+    },
+    {
       breaks: "writes the conditions of an object into another one that has its name now",
       in: "findNewestVersion",
       find: "written.seenVersion === resourceVersion",

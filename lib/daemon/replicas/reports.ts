@@ -3,13 +3,13 @@
  * that throws is logged, and the others still run.
  */
 import { SCALER_NAMES } from "../../api/keda_activation.ts";
+import { toKept } from "../../horizontal/conditions.ts";
 import { findBlockerReason, toStaleState } from "../../horizontal/lifecycle.ts";
 import { type ScaledObjectStatus, seedState, toScaledObjectStatus } from "../../horizontal/status.ts";
 import type { ReplicasInput, ReplicasOutcome, ReplicasReport, TriggerReport } from "../../model/replicas_decision.ts";
 import type { ReplicasState } from "../../model/replicas_state.ts";
 import {
   type ExternalTrigger,
-  FINALIZER,
   isPolled,
   listExternalTriggers,
   type ScaledObject,
@@ -381,12 +381,10 @@ function logBlocker(
 }
 
 /** Nothing else tells a person why `kubectl delete` does not end. */
-function logKept({ input: { object, observation, dryRun }, outcome: { state } }: ReplicasEvaluation, log: Log): void {
-  if (observation.kind !== "deleted" || !dryRun || !object.finalizers.includes(FINALIZER)) return;
-  log.warn("A dry run leaves the finalizer of a deleted ScaledObject", {
-    scaledObject: formatName(object),
-    why: state.conditions.Ready?.message,
-  });
+function logKept({ input: { object, observation }, outcome: { state } }: ReplicasEvaluation, log: Log): void {
+  const why = state.conditions.Ready?.message;
+  if (observation.kind !== "deleted" || why !== toKept(object).message) return;
+  log.warn("A dry run leaves the finalizer of a deleted ScaledObject", { scaledObject: formatName(object), why });
 }
 
 function toReportFields(

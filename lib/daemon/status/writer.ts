@@ -138,8 +138,8 @@ export class StatusWriter<Status extends object> {
     // A stale watch shows nothing new, not even our own write.
     const isShown = !isStale && sinceMs >= (isShared ? SHARED_LAG_MS : WATCH_LAG_MS);
     const isOverwritten = (isShown || isShared) && this.#isOverwritten(object.status, written);
-    if (isShared && isOverwritten && !isSameButTimes(status, object.status)) {
-      return isShown ? "now" : later((isStale ? nowMs : written.atMs) + SHARED_LAG_MS);
+    if (isShared && !isStale && isOverwritten && !isSameButTimes(status, object.status)) {
+      return isShown ? "now" : later(written.atMs + SHARED_LAG_MS);
     }
     if (isShown && isOverwritten) {
       if (isSameButTimes(status, object.status)) return null;
@@ -317,6 +317,7 @@ export function createAutoscalerPatch({ autoscalers }: Pick<ApiClient, "autoscal
         "/apis/keda.kedify.io/v1alpha1/namespaces/{namespace}/podresourceautoscalers/{name}/status",
         { params: toParams(object), body: toGuarded(object, change) as never, signal },
       ),
+      object.uid,
     );
 }
 
@@ -335,11 +336,11 @@ export function createScaledObjectPatch(
       "/apis/keda.sh/v1alpha1/namespaces/{namespace}/scaledobjects/{name}/status",
       {
         params: toParams(object),
-        body: (isShared ? toSharedPatch(facts, change) : toGuarded(object, change)) as never,
+        body: (isShared ? toSharedPatch(facts, change, object.guard) : toGuarded(object, change)) as never,
         signal,
       },
     );
-    const patched = toPatched<ScaledObjectStatus>(answer);
+    const patched = toPatched<ScaledObjectStatus>(answer, object.uid);
     return isShared ? { ...patched, status: pickOwnStatus(patched.status) } : patched;
   };
 }
@@ -351,14 +352,14 @@ export interface AuthenticationStatus {
 
 /** Returns a function that patches the status of TriggerAuthentications; of no namespace: ClusterTriggerAuthentications. */
 export function createAuthenticationPatch({ untyped }: Pick<ApiClient, "untyped">): PatchStatus<AuthenticationStatus> {
-  return async ({ namespace, name }, change, signal) => {
+  return async ({ namespace, name, uid }, change, signal) => {
     const place = namespace === ""
       ? ["clustertriggerauthentications", name]
       : ["namespaces", namespace, "triggerauthentications", name];
     const path = `/apis/keda.sh/v1alpha1/${place.map(encodeURIComponent).join("/")}/status?fieldManager=podfit`;
     const { data, error, response } = await untyped({ method: "PATCH", path, body: { status: change }, signal });
     const patched = isRecord(data) ? { data, error, response } : { error, response };
-    const { status, ...rest } = toPatched<AuthenticationStatus>(patched);
+    const { status, ...rest } = toPatched<AuthenticationStatus>(patched, uid);
     return { ...rest, status: toAuthenticationStatus(isRecord(status) ? status["scaledobjects"] : undefined) };
   };
 }
@@ -372,10 +373,14 @@ function toGuarded({ guard }: ObjectName, change: unknown) {
   return { ...(guard !== null && { metadata: { resourceVersion: guard } }), status: change };
 }
 
-function toSharedPatch({ resourceVersion, status }: ScaledObjectFacts, change: unknown): unknown {
+function toSharedPatch(
+  { resourceVersion, status }: ScaledObjectFacts,
+  change: unknown,
+  guard: string | null,
+): unknown {
   const own = isRecord(change) && Array.isArray(change["conditions"]) ? change["conditions"] : [];
   const kept = listConditions(status).filter((one) => !isOwnCondition(one));
-  return { metadata: { resourceVersion }, status: { conditions: [...kept, ...own] } };
+  return { metadata: { resourceVersion: guard ?? resourceVersion }, status: { conditions: [...kept, ...own] } };
 }
 
 /** Returns the part of a status that is podfit's where KEDA writes the rest. Clauses: M7. */
@@ -388,20 +393,21 @@ function toParams({ namespace, name }: Pick<ObjectName, "namespace" | "name">) {
 }
 
 interface PatchAnswer {
-  readonly data?: { readonly metadata?: { readonly resourceVersion?: unknown }; readonly status?: unknown };
+  readonly data?: {
+    readonly metadata?: { readonly uid?: unknown; readonly resourceVersion?: unknown };
+    readonly status?: unknown;
+  };
   readonly error?: unknown;
   readonly response: Response;
 }
 
 /** The API server returns the status in the shape in which it was sent. */
-function toPatched<Status>({ data, error, response }: PatchAnswer): PatchedStatus<Status> {
+function toPatched<Status>({ data, error, response }: PatchAnswer, uid: string): PatchedStatus<Status> {
   const failure = response.ok ? null : toApiError(response, error);
-  const version = data?.metadata?.resourceVersion;
-  return {
-    failure,
-    status: (data?.status ?? {}) as Status,
-    resourceVersion: typeof version === "string" ? version : null,
-  };
+  const { uid: ofAnswer = uid, resourceVersion } = data?.metadata ?? {};
+  // Another object may have the name by now.
+  const isOurs = ofAnswer === uid && typeof resourceVersion === "string";
+  return { failure, status: (data?.status ?? {}) as Status, resourceVersion: isOurs ? resourceVersion : null };
 }
 
 /**

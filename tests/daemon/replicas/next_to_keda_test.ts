@@ -3,6 +3,7 @@
  * Clauses: M1, M2, M3, M4, M5, M7, M11, M13, M22, M23.
  */
 import { assert, assertEquals, assertStringIncludes } from "#assert";
+import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
 import { parseMetricAnswer } from "../../../lib/daemon/replicas/metrics_apis.ts";
 import { milliToDouble } from "../../../lib/units/numbers.ts";
 import type { Json } from "../../support/api_objects.ts";
@@ -11,6 +12,7 @@ import {
   kafkaMetric,
   kedasHpa,
   refuseList,
+  replicasBy,
   ReplicasRun,
   type ReplicasRunOptions,
   scaledObject,
@@ -519,4 +521,41 @@ Deno.test("podfit's conditions of a deleted object that KEDA does not let go say
   assertEquals((await run.cluster.events("web")).filter((one) => one === "ScaledObjectDeleted"), []);
   const { metadata } = await run.cluster.get("scaledobjects/web");
   assertEquals(metadata.finalizers, ["finalizer.keda.sh"]);
+});
+
+Deno.test("podfit's own conditions say that a list is stale, also after a write that the watch did not show (M7, R91)", async () => {
+  const keda = new Keda();
+  let isRefused = false;
+  await using run = await start(keda, {
+    answer: (request) => (isRefused ? refuseList(request, "scaledobjects") : null) ?? keda.answer(request),
+  });
+  await adopt(run);
+  await run.advance(60);
+  assertEquals(await run.condition("web", "PodfitScaling"), "True Scaling");
+  isRefused = true;
+  run.cluster.cluster.api.faults.closeWatches(/\/scaledobjects$/);
+  await run.advance(10);
+  keda.values.set("s0-kafka-orders", 404);
+  await run.advance(200);
+  assertEquals(await run.condition("web", "PodfitScaling") === "True Scaling", false, "podfit has written");
+  for (let minute = 0; minute < 6; minute++) await run.advance(60);
+  assertEquals(await run.message("web", "PodfitScaling"), STALE_OBJECTS);
+});
+
+const STALE_OBJECTS =
+  "nothing was heard of scaledobjects from the API server for minutes, and replicas are left as they " +
+  "are until something is: podfit's log says why";
+
+Deno.test("a dry run says of a deleted object that KEDA does not let go that it is being deleted, and no more (M7, R57)", async () => {
+  await using run = await start(new Keda());
+  await adopt(run);
+  await run.podfit[Symbol.asyncDispose]();
+  await run.cluster.patch("scaledobjects/web", { metadata: { finalizers: ["finalizer.keda.sh"] } });
+  const replicas = { ...replicasBy(() => Promise.reject(new Error("asked"))), isNextToKeda: true };
+  await using dry = run.cluster.startPodfit(WHOLE_CLUSTER, { replicas, dryRun: true });
+  await run.advance(30);
+  await run.cluster.delete("scaledobjects/web");
+  await run.advance(60);
+  assertEquals(await run.message("web", "PodfitScaling"), "ScaledObject is being deleted");
+  assertEquals(dry.log.filter(({ message }) => String(message).includes("finalizer")), []);
 });

@@ -1,7 +1,13 @@
 /** Statuses are written fairly: a write without an answer keeps back only the namespace that it is for. */
 import { assertEquals } from "#assert";
 import { FailureLog, type FailureReport } from "../../../lib/daemon/health.ts";
-import { type StatusToWrite, StatusWriter } from "../../../lib/daemon/status/writer.ts";
+import {
+  createAutoscalerPatch,
+  createScaledObjectPatch,
+  type StatusToWrite,
+  StatusWriter,
+} from "../../../lib/daemon/status/writer.ts";
+import { type ApiClient, createClient } from "../../../lib/kube/client.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 
@@ -219,3 +225,26 @@ Deno.test("StatusWriter names the newest resourceVersion that it knows while a w
   await write("d", "30", true);
   assertEquals(guards, [null, "21", "22", "30"]);
 });
+
+for (
+  const [createPatch, kind] of [
+    [createAutoscalerPatch, "a PodResourceAutoscaler"],
+    [(client: ApiClient) => createScaledObjectPatch(client, () => null), "a ScaledObject"],
+  ] as const
+) {
+  Deno.test(`the resourceVersion of another object with the name of ${kind} is not taken for its own (C51, R90)`, async () => {
+    const ask = async (uid: string) => {
+      const bodies: unknown[] = [];
+      const transport = async (request: Request) => {
+        bodies.push(await request.json());
+        return Response.json({ metadata: { name: "web", uid, resourceVersion: "51" }, status: {} });
+      };
+      const patch = createPatch(createClient({ origin: "http://api", transport }));
+      const object = { namespace: "shop", name: "web", uid: "own", guard: "9" };
+      const { resourceVersion } = await patch(object, { a: 1 }, new AbortController().signal);
+      return [bodies, resourceVersion];
+    };
+    const bodies = [{ metadata: { resourceVersion: "9" }, status: { a: 1 } }];
+    assertEquals([await ask("own"), await ask("another")], [[bodies, "51"], [bodies, null]]);
+  });
+}
