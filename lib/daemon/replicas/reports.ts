@@ -381,9 +381,10 @@ function logBlocker(
 }
 
 /** Nothing else tells a person why `kubectl delete` does not end. */
-function logKept({ input: { object, observation }, outcome: { state } }: ReplicasEvaluation, log: Log): void {
+function logKept({ input: { object, observation, dryRun }, outcome: { state } }: ReplicasEvaluation, log: Log): void {
   const why = state.conditions.Ready?.message;
-  if (observation.kind !== "deleted" || why !== toKept(object).message) return;
+  // The status may have these words from an earlier dry run.
+  if (observation.kind !== "deleted" || !dryRun || why !== toKept(object).message) return;
   log.warn("A dry run leaves the finalizer of a deleted ScaledObject", { scaledObject: formatName(object), why });
 }
 

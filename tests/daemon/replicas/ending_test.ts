@@ -292,6 +292,17 @@ Deno.test("Ready of a deleted object stays true when a podfit that does not run 
   assertEquals(await run.message("web"), "ScaledObject is being deleted");
 });
 
+Deno.test("a podfit that does not run dry says nothing of a dry run when it lets an object go that one kept (R57)", async () => {
+  await using run = await start();
+  const dry = await startDry(run, []);
+  await deleteKept(run);
+  await dry[Symbol.asyncDispose]();
+  await using next = startAnother(run);
+  await run.advance(30);
+  const said = next.log.filter(({ message }) => String(message).startsWith("A dry run"));
+  assertEquals([await isGone(run), said], [true, []]);
+});
+
 Deno.test("no condition of a deleted object that another finalizer keeps says that it scales (R57, R91)", async () => {
   await using run = await start();
   const { metadata } = await run.cluster.get("scaledobjects/web");
